@@ -10,6 +10,8 @@ import { DayOrInstant, Id, orEmpty } from "../schemas/schemas.ts";
 export interface Filter {
   readonly schema: z.ZodType;
   readonly condition: (value: string, once: (ids: string) => string) => string;
+  /** The condition for several words at once. By itself, since one word has an index that gives its rows in order. */
+  readonly several?: (value: string) => string;
   /** The field it narrows, where the parameter has another name: what `columnsWin` compares. */
   readonly field?: string;
   /** Its condition on the list's kept totals, `{column: value}` in SQL, where that is not its own name and value. */
@@ -44,6 +46,24 @@ export function contains(column: string): Filter {
 /** One of a set of words. */
 export function oneOf(column: string, words: readonly [string, ...string[]]): Filter {
   return { schema: z.enum(words), condition: (value) => `r.${column} = ${asText(value)}` };
+}
+
+/** One of these words, or several: `a,b` in a parameter, `["a", "b"]` or the same in a column filter. */
+export function someOf(column: string, words: readonly [string, ...string[]]): Filter {
+  const several = z.array(z.enum(words)).min(1).max(words.length);
+  const listed = z.string().max(1000).transform((text) => text.split(",")).pipe(several);
+  return {
+    schema: z.union([z.enum(words), several, listed]).meta({
+      description: "One of them, or several with commas between",
+      // The form on the wire is the parameter's style.
+      anyOf: [{ type: "string", enum: words }, {
+        type: "array",
+        items: { type: "string", enum: words },
+      }],
+    }),
+    condition: (value) => `r.${column} = ${asText(value)}`,
+    several: (value) => `r.${column} = any (array(select jsonb_array_elements_text(${value})))`,
+  };
 }
 
 /** Equal to a text. */

@@ -14,6 +14,8 @@ interface Condition {
   kept?: Filter["kept"];
   /** It holds because its parameter was left out (`Filter.unasked`). */
   unasked?: true;
+  /** For more than one word: no kept total has that. */
+  several?: boolean;
 }
 
 /** The parts of a query that narrow a list, filter by filter. */
@@ -67,25 +69,28 @@ function narrowingOf(list: ListDeclaration, query: ListQuery): Narrowing {
     sets.push({ name, sql });
     return name;
   };
-  const use = (source: "param" | "column", name: string, filter: Filter) => {
+  const use = (source: "param" | "column", name: string, filter: Filter, sent: unknown) => {
     const value = `($1 #> '{${source},${name}}')`;
-    const condition = filter.condition(value, once);
+    const several = filter.several !== undefined && Array.isArray(sent);
+    const condition = several ? filter.several!(value) : filter.condition(value, once);
     // A condition that every row meets narrows nothing: the endpoint itself reads such a parameter.
     if (condition === "true") return;
     if (filter.prefers) preferred.push({ name: filter.prefers, condition });
-    else conditions.push({ name, sql: `(${condition})`, value, kept: filter.kept });
+    else conditions.push({ name, sql: `(${condition})`, value, kept: filter.kept, several });
   };
   for (const name of Object.keys(query.filters)) {
     const filter = list.params![name];
     if (list.columnsWin && (filter.field ?? name) in query.column_filters) continue;
-    use("param", name, filter);
+    use("param", name, filter, query.filters[name]);
   }
   for (const [name, { unasked }] of Object.entries(list.params ?? {})) {
     if (!unasked || name in query.filters) continue;
     const { condition, kept } = unasked;
     conditions.push({ name, sql: condition, value: "", kept: () => kept, unasked: true });
   }
-  for (const name of Object.keys(query.column_filters)) use("column", name, list.columns![name]);
+  for (const [name, sent] of Object.entries(query.column_filters)) {
+    use("column", name, list.columns![name], sent);
+  }
   if (query.search && list.search) conditions.push(searchIn(list.search));
   return narrowing;
 }
@@ -220,7 +225,8 @@ function summaryOf(
 
 /** `{column: value}` for the tally; null when not only columns that it is kept by narrow the rows. */
 function tallyKeyOf({ tally }: ListDeclaration, conditions: readonly Condition[]): string | null {
-  if (!tally || conditions.some(({ name, unasked }) => !unasked && !tally.filters.includes(name))) {
+  if (!tally || conditions.some(({ several }) => several)) return null;
+  if (conditions.some(({ name, unasked }) => !unasked && !tally.filters.includes(name))) {
     return null;
   }
   // Narrowed twice by one column: both must hold, which a tally cannot say.
@@ -241,7 +247,7 @@ function keepsPlan(
   conditions: readonly Condition[],
 ): boolean {
   return page === 1 &&
-    conditions.every(({ name, kept, unasked }) =>
-      unasked || !kept && tally?.filters.includes(name)
+    conditions.every(({ name, kept, unasked, several }) =>
+      unasked || !kept && !several && tally?.filters.includes(name)
     );
 }

@@ -30,6 +30,8 @@ export function createBarid(options: BaridOptions): Barid {
   const client = createClient<paths>({
     baseUrl: `${url.replace(/\/+$/, "")}/functions/v1`,
     fetch: retries === false ? send : retryingFetch(send, retries),
+    // Several words of a filter are sent with commas between.
+    querySerializer: { array: { style: "form", explode: false } },
   });
   client.use({
     async onRequest({ request }) {

@@ -3968,10 +3968,11 @@ export interface operations {
       query?: {
         /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code?: string;
         delivery_id?: components["parameters"]["delivery_id"];
-        delivery_status?: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+        /** One of them, or several with commas between */ delivery_status?: ("draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled") | ("draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled")[];
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
-        sort_order?: components["parameters"]["sort_order"]; status?: "booking" | "booked" | "cancelling" | "cancelled";
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ status?: ("booking" | "booked" | "cancelling" | "cancelled") | ("booking" | "booked" | "cancelling" | "cancelled")[];
         tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -4479,8 +4480,8 @@ export interface operations {
         /** Further parts that the answer is to have */ include?: string; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"];
         /** Column that orders the rows */ sort_by?: "assignment_time"; sort_order?: components["parameters"]["sort_order"];
-        status?: "pending" | "assigned" | "accepted" | "rejected" | "completed" | "returned"; tenant_id?: components["parameters"]["tenant_id"];
-        updated_since?: components["parameters"]["updated_since"];
+        /** One of them, or several with commas between */ status?: ("pending" | "assigned" | "accepted" | "rejected" | "completed" | "returned") | ("pending" | "assigned" | "accepted" | "rejected" | "completed" | "returned")[];
+        tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4977,7 +4978,7 @@ export interface operations {
         currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
         date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         from_owner_type?: "staff" | "driver" | "tenant"; from_user_id?: string;
-        kind?: "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund";
+        /** One of them, or several with commas between */ kind?: ("bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund") | ("bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund")[];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "reversed_at" | "from_user_name" | "to_user_name" | "wallet_owner_name";
@@ -4994,7 +4995,8 @@ export interface operations {
             data: components["schemas"]["CashTransfer"][]; pagination: components["schemas"]["Pagination"];
             /** Over the same filters, without what was reversed */ summary: {
               /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string;
-              kind: "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund"; transfers: number;
+              kind: "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund";
+              /** How many they are */ transfers: number;
             }[];
           } & components["schemas"]["Success"];
         };
@@ -5183,7 +5185,8 @@ export interface operations {
         driver_id?: components["parameters"]["driver_id"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         /** Column that orders the rows */ sort_by?: "created_at" | "declared_amount" | "counted_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "declared" | "counted" | "discrepancy" | "resolved" | "cancelled";
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ status?: ("declared" | "counted" | "discrepancy" | "resolved" | "cancelled") | ("declared" | "counted" | "discrepancy" | "resolved" | "cancelled")[];
         tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -5685,7 +5688,7 @@ export interface operations {
         /** JSON object with any of: status, driver_id, customer_id, institution_user_id, delivery_service_id, pickup_zone_id, dropoff_zone_id, delivery_flow, carrier_type, carrier_code, external_reference_id, is_leg, payer_type, payment_method, delivery_code, cod_amount, delivery_fee, created_at, promised_at, delivered_at */ column_filters?: string;
         current_warehouse_id?: string; cursor?: components["parameters"]["cursor"]; customer_id?: components["parameters"]["customer_id"];
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        /** What kind of journey it is: one way, staged through a warehouse, a leg, a return */ delivery_flow?: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
+        /** One of them, or several with commas between */ delivery_flow?: ("standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return") | ("standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return")[];
         delivery_service_id?: string; driver_id?: components["parameters"]["driver_id"]; dropoff_zone_id?: string;
         /** Number in the sender's own system */ external_reference_id?: string; fields?: components["parameters"]["fields"];
         format?: components["parameters"]["format"]; institution_user_id?: components["parameters"]["institution_user_id"];
@@ -5695,7 +5698,7 @@ export interface operations {
         /** Customer returns by their request; `requested`: those that wait for the office */ return_request?: "requested" | "approved" | "declined" | "cancelled";
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "delivery_code" | "status";
         sort_order?: components["parameters"]["sort_order"];
-        status?: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+        /** One of them, or several with commas between */ status?: ("draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled") | ("draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled")[];
         tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -6621,8 +6624,9 @@ export interface operations {
         date_to?: components["parameters"]["date_to"]; delivery_id?: components["parameters"]["delivery_id"];
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
-        sort_order?: components["parameters"]["sort_order"]; status?: "open" | "resolved"; tenant_id?: components["parameters"]["tenant_id"];
-        type?: string;
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ status?: ("open" | "resolved") | ("open" | "resolved")[];
+        tenant_id?: components["parameters"]["tenant_id"]; type?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6936,8 +6940,9 @@ export interface operations {
         is_online?: boolean | ("true" | "false"); language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "full_name" | "status" | "capacity_used" | "updated_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "active" | "inactive"; tenant_id?: components["parameters"]["tenant_id"];
-        vehicle_id?: string; zone_id?: components["parameters"]["zone_id"];
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ status?: ("active" | "inactive") | ("active" | "inactive")[];
+        tenant_id?: components["parameters"]["tenant_id"]; vehicle_id?: string; zone_id?: components["parameters"]["zone_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7061,7 +7066,8 @@ export interface operations {
         delivery_id?: components["parameters"]["delivery_id"]; driver_id?: components["parameters"]["driver_id"];
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
-        sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "completed" | "cancelled";
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ status?: ("pending" | "completed" | "cancelled") | ("pending" | "completed" | "cancelled")[];
         tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -7385,7 +7391,9 @@ export interface operations {
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         owner_user_id?: components["parameters"]["owner_user_id"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "opened_at" | "net";
-        sort_order?: components["parameters"]["sort_order"]; status?: "open" | "paid" | "void"; tenant_id?: components["parameters"]["tenant_id"];
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ status?: ("open" | "paid" | "void") | ("open" | "paid" | "void")[];
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -8169,7 +8177,7 @@ export interface operations {
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "manifest_number" | "status" | "updated_at";
         sort_order?: components["parameters"]["sort_order"];
-        status?: "draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled";
+        /** One of them, or several with commas between */ status?: ("draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled") | ("draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled")[];
         tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -8775,7 +8783,10 @@ export interface operations {
         content: {
           "application/json": {
             /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string;
-            instructions: { expires_at: string; gateway_order_id: string; redirect_url: string; }; payment_id: string;
+            /** Null in the answer to a repetition after the payment has ended */ instructions: {
+              expires_at: string; gateway_order_id: string; redirect_url: string;
+            } | null;
+            payment_id: string;
           } & components["schemas"]["Success"];
         };
       };
@@ -9022,9 +9033,10 @@ export interface operations {
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"];
         format?: components["parameters"]["format"]; gateway_code?: string; language?: components["parameters"]["language"];
         /** Rows of a page: 25, at most 100 */ limit?: number; open?: boolean | ("true" | "false");
-        /** What became of it */ outcome?: "processed" | "ignored" | "unmatched"; page?: components["parameters"]["page"]; payment_id?: string;
-        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "event_type" | "outcome";
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        /** One of them, or several with commas between */ outcome?: ("processed" | "ignored" | "unmatched") | ("processed" | "ignored" | "unmatched")[];
+        page?: components["parameters"]["page"]; payment_id?: string; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "event_type" | "outcome"; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -10372,7 +10384,8 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 100, at most 500 */ limit?: number; page?: components["parameters"]["page"];
         sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
-        /** Part of the system that published it */ source_module?: string; status?: "pending" | "processed" | "failed";
+        /** Part of the system that published it */ source_module?: string;
+        /** One of them, or several with commas between */ status?: ("pending" | "processed" | "failed") | ("pending" | "processed" | "failed")[];
         /** Part of the system it is meant for; null: any */ target_module?: string; tenant_id?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -11297,7 +11310,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation";
+        /** One of them, or several with commas between */ type?: ("assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation") | ("assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation")[];
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -11900,7 +11913,7 @@ export interface operations {
         performed_by?: string; reference_id?: string; search?: components["parameters"]["search"];
         serial_number?: components["parameters"]["serial_number"]; /** Column that orders the rows */ sort_by?: "created_at" | "quantity";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        /** What moved the stock */ transaction_type?: "initial_stock" | "receive" | "pick" | "move" | "adjust" | "return" | "count" | "transfer_in" | "transfer_out" | "write_off";
+        /** One of them, or several with commas between */ transaction_type?: ("initial_stock" | "receive" | "pick" | "move" | "adjust" | "return" | "count" | "transfer_in" | "transfer_out" | "write_off") | ("initial_stock" | "receive" | "pick" | "move" | "adjust" | "return" | "count" | "transfer_in" | "transfer_out" | "write_off")[];
         warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -12185,11 +12198,12 @@ export interface operations {
         completed?: boolean | ("true" | "false"); cursor?: components["parameters"]["cursor"]; fields?: components["parameters"]["fields"];
         format?: components["parameters"]["format"]; found?: string; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"];
-        /** How it is picked: for one order, several, or a waybill */ order_type?: "individual" | "batch" | "waybill";
+        /** One of them, or several with commas between */ order_type?: ("individual" | "batch" | "waybill") | ("individual" | "batch" | "waybill")[];
         page?: components["parameters"]["page"]; /** What comes first among equals */ priority?: ("asc" | "desc") | string;
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "priority" | "due_date" | "reference_number" | "status" | "updated_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "in_progress" | "completed" | "handed_off" | "cancelled";
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ status?: ("pending" | "in_progress" | "completed" | "handed_off" | "cancelled") | ("pending" | "in_progress" | "completed" | "handed_off" | "cancelled")[];
         tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
         warehouse_id?: components["parameters"]["warehouse_id"];
       };
@@ -12398,9 +12412,10 @@ export interface operations {
         delivery_id?: components["parameters"]["delivery_id"]; fields?: components["parameters"]["fields"];
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; search?: components["parameters"]["search"]; sort_by?: components["parameters"]["sort_by"];
-        sort_order?: components["parameters"]["sort_order"]; source?: "inbound" | "failed_delivery_return" | "delivery_return_handoff" | "supplier";
-        status?: "pending" | "received" | "cancelled"; tenant_id?: components["parameters"]["tenant_id"];
-        warehouse_id?: components["parameters"]["warehouse_id"];
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ source?: ("inbound" | "failed_delivery_return" | "delivery_return_handoff" | "supplier") | ("inbound" | "failed_delivery_return" | "delivery_return_handoff" | "supplier")[];
+        /** One of them, or several with commas between */ status?: ("pending" | "received" | "cancelled") | ("pending" | "received" | "cancelled")[];
+        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -12462,7 +12477,8 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         /** Column that orders the rows */ sort_by?: "started_at" | "ended_at" | "status"; sort_order?: components["parameters"]["sort_order"];
-        status?: "active" | "completed"; tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
+        /** One of them, or several with commas between */ status?: ("active" | "completed") | ("active" | "completed")[];
+        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -13018,7 +13034,8 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; /** Part of a name, code or number */ search?: string;
         /** Column that orders the rows */ sort_by?: "created_at" | "waybill_number" | "status"; sort_order?: components["parameters"]["sort_order"];
-        source_warehouse_id?: components["parameters"]["source_warehouse_id"]; status?: "drafted" | "in_transit" | "received" | "closed";
+        source_warehouse_id?: components["parameters"]["source_warehouse_id"];
+        /** One of them, or several with commas between */ status?: ("drafted" | "in_transit" | "received" | "closed") | ("drafted" | "in_transit" | "received" | "closed")[];
         tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

@@ -26,6 +26,10 @@ export function describeAll(functions: Record<string, ServedPart>): Json {
   return new Description().document("Barid", functions, (name, tag) => `${name}: ${tag}`);
 }
 
+/** Several values are sent with commas between. */
+const isList = ({ anyOf = [] }: Json): boolean =>
+  (anyOf as Json[]).some(({ type }) => type === "array");
+
 type Described = Json & { tags: string[]; parameters: Json[] };
 
 /** A document while it is made: operations first, which leave what they share among the components. */
@@ -129,6 +133,7 @@ class Description {
       in: place,
       required: place === "path" || required.includes(name),
       ...describedAs(description ?? queryWords[name] ?? words[name]),
+      ...(isList(value) ? { explode: false } : {}),
       schema: value,
     }));
   }

@@ -108,10 +108,12 @@ export function withValue(input: Input, slot: Slot, put: unknown): Input {
     copy.query.column_filters = JSON.stringify({ [String(slot[2])]: put });
     return copy;
   }
+  // A parameter is one text, whatever it is read as.
+  const way = slot[0] === "query" ? slot.slice(0, 2) : slot;
   // deno-lint-ignore no-explicit-any -- walks into a request of any shape
   let at: any = copy;
-  for (const step of slot.slice(0, -1)) at = at[step];
-  at[slot.at(-1)!] = slot[0] === "body" ? put : String(put);
+  for (const step of way.slice(0, -1)) at = at[step];
+  at[way.at(-1)!] = slot[0] === "body" ? put : String(put);
   return copy;
 }
 

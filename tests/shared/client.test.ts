@@ -54,6 +54,17 @@ describe("a call", () => {
     });
   });
 
+  test("asks for several words of a filter with commas between", async () => {
+    const { sent, send } = answering(Response.json({ success: true, data: [] }));
+    const barid = createBarid({ url: "https://x.supabase.co", apiKey: "key", fetch: send });
+    await barid.GET("/delivery/deliveries", {
+      params: { query: { status: ["pending", "assigned"], limit: 5 } },
+    });
+    expect(new URL(sent[0]!.url).searchParams.get("status")).toBe("pending,assigned");
+    // @ts-expect-error -- there is no such status
+    await barid.GET("/delivery/deliveries", { params: { query: { status: ["lost"] } } });
+  });
+
   test("whose answer is lost is done once", async () => {
     const tenant = await newTenant();
     let sends = 0;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, equal, id, oneOf } from "../../../shared/api/list.ts";
+import { defineList, equal, id, someOf } from "../../../shared/api/list.ts";
 import { deliveryStatuses } from "../../../shared/schemas/delivery-statuses.ts";
 import { CarrierCode, Id, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 
@@ -22,9 +22,9 @@ export const shipmentsList = defineList({
   view: "integration.shipments_list",
   sort: ["created_at"],
   params: {
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
     carrier_code: { ...equal("carrier_code"), schema: CarrierCode },
-    delivery_status: oneOf("delivery_status", deliveryStatuses),
+    delivery_status: someOf("delivery_status", deliveryStatuses),
     delivery_id: id("delivery_id"),
   },
   limit: { default: 20, max: 100 },

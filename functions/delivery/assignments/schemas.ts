@@ -6,8 +6,8 @@ import {
   type Filter,
   id,
   type ListQuery,
-  oneOf,
   period,
+  someOf,
 } from "../../../shared/api/list.ts";
 import {
   Id,
@@ -175,7 +175,7 @@ const declared = defineList({
   changes: "delivery.assignments",
   sort: ["assignment_time"],
   params: {
-    status: oneOf("status", assignmentStatuses),
+    status: someOf("status", assignmentStatuses),
     driver_id: driverFilter("delivery.driver_filter"),
     delivery_id: id("delivery_id"),
     bulk_assignment_id: id("bulk_assignment_id"),
@@ -187,7 +187,7 @@ const declared = defineList({
     },
   },
   columns: {
-    status: oneOf("status", assignmentStatuses),
+    status: someOf("status", assignmentStatuses),
     driver_id: id("driver_id"),
     vehicle_id: id("vehicle_id"),
     delivery_id: id("delivery_id"),

@@ -10,6 +10,7 @@ import {
   number,
   oneOf,
   sinceDay,
+  someOf,
   untilDay,
 } from "../../../shared/api/list.ts";
 import {
@@ -177,7 +178,12 @@ export const TransfersResponse = z.object({
   data: z.array(CashTransfer),
   pagination: Pagination,
   summary: z.array(
-    z.strictObject({ kind: Kind, currency: z.string(), amount: z.number(), transfers: z.int() }),
+    z.strictObject({
+      kind: Kind,
+      currency: z.string(),
+      amount: z.number(),
+      transfers: z.int().describe("How many they are"),
+    }),
   ).describe("Over the same filters, without what was reversed"),
 });
 
@@ -197,13 +203,13 @@ export const transfers = defineList({
     to_user_id: id("to_user_id"),
     from_owner_type: oneOf("from_owner_type", words(OwnerType)),
     wallet_id: id("wallet_id"),
-    kind: oneOf("kind", words(Kind)),
+    kind: someOf("kind", words(Kind)),
     currency: { ...equal("currency"), schema: Currency },
     date_from: sinceDay("created_at"),
     date_to: untilDay("created_at"),
   },
   columns: {
-    kind: oneOf("kind", words(Kind)),
+    kind: someOf("kind", words(Kind)),
     currency: equal("currency"),
     amount: number("amount"),
     reference: contains("reference"),

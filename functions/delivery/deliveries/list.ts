@@ -11,6 +11,7 @@ import {
   oneOf,
   period,
   since,
+  someOf,
   until,
 } from "../../../shared/api/list.ts";
 import { z } from "zod";
@@ -52,14 +53,14 @@ const returnRequest: Filter = {
 };
 
 const filters = {
-  status: oneOf("status", deliveryStatuses),
+  status: someOf("status", deliveryStatuses),
   driver_id: driver,
   customer_id: id("customer_id"),
   institution_user_id: id("institution_user_id"),
   delivery_service_id: id("delivery_service_id"),
   pickup_zone_id: id("pickup_zone_id"),
   dropoff_zone_id: id("dropoff_zone_id"),
-  delivery_flow: oneOf("delivery_flow", deliveryFlows),
+  delivery_flow: someOf("delivery_flow", deliveryFlows),
   carrier_type: oneOf("carrier_type", ["internal", "external"]),
   carrier_code: equal("carrier_code"),
   external_reference_id: contains("external_reference_id"),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { contains, defineList, equal, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import { contains, defineList, equal, id, since, someOf, until } from "../../../shared/api/list.ts";
 import {
   Id,
   ids,
@@ -54,14 +54,14 @@ const exceptionsList = defineList({
   view: "delivery.delivery_exceptions_list",
   sort: ["created_at"],
   params: {
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
     delivery_id: id("delivery_id"),
     type: equal("type"),
     date_from: since("created_at"),
     date_to: until("created_at"),
   },
   columns: {
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
     type: contains("type"),
   },
   limit: { default: 20, max: 100 },

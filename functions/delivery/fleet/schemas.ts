@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, flag, id, oneOf } from "../../../shared/api/list.ts";
+import { defineList, flag, id, someOf } from "../../../shared/api/list.ts";
 import { Id, Pagination, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Quantity, Url } from "../services/schemas.ts";
 
@@ -76,7 +76,7 @@ export const driverList = defineList({
   search: ["full_name", "phone"],
   sort: ["created_at", "full_name", "status", "capacity_used", "updated_at"],
   params: {
-    status: oneOf("status", driverStatuses),
+    status: someOf("status", driverStatuses),
     is_online: flag("is_online"),
     all_zones: flag("all_zones"),
     vehicle_id: {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { carriedFields } from "../../../shared/schemas/carried-delivery.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { defineList, id, oneOf } from "../../../shared/api/list.ts";
+import { defineList, id, someOf } from "../../../shared/api/list.ts";
 import {
   Id,
   ids,
@@ -42,7 +42,7 @@ const handoffsList = defineList({
     driver_id: id("driver_id"),
     delivery_id: id("delivery_id"),
     warehouse_id: id("warehouse_id"),
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
   },
   limit: { default: 20, max: 100 },
 });

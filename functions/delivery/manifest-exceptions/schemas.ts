@@ -4,8 +4,8 @@ import {
   defineList,
   type Filter,
   id,
-  oneOf,
   since,
+  someOf,
   until,
 } from "../../../shared/api/list.ts";
 import { Id, LongText, Pagination, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
@@ -110,7 +110,7 @@ const search: Filter = {
       .map((text) => containing(text, `${value} #>> '{}'`)).join(" or "),
 };
 
-const status = oneOf("status", ["open", "resolved"]);
+const status = someOf("status", ["open", "resolved"]);
 
 export const exceptionsList = defineList({
   view: "delivery.manifest_exceptions_list",

@@ -4,8 +4,8 @@ import {
   defineList,
   type Filter,
   id,
-  oneOf,
   since,
+  someOf,
   until,
 } from "../../../shared/api/list.ts";
 import {
@@ -279,7 +279,7 @@ export const manifestsList = defineList({
   sort: ["created_at", "manifest_number", "status", "updated_at"],
   params: {
     search,
-    status: oneOf("status", manifestStatuses),
+    status: someOf("status", manifestStatuses),
     driver_id: id("driver_id"),
     institution_user_id: id("institution_user_id"),
     processing_point_id: id("processing_point_id"),

@@ -1,6 +1,6 @@
 /** Statements of what merchants are due, and their payouts. */
 import { z } from "zod";
-import { defineList, equal, id, oneOf, sinceDay, untilDay } from "../../../shared/api/list.ts";
+import { defineList, equal, id, sinceDay, someOf, untilDay } from "../../../shared/api/list.ts";
 import {
   Currency,
   DayOrInstant,
@@ -123,7 +123,7 @@ export const statements = defineList({
   sort: ["opened_at", "net"],
   params: {
     owner_user_id: id("owner_user_id"),
-    status: oneOf("status", words(Status)),
+    status: someOf("status", words(Status)),
     currency: { ...equal("currency"), schema: Currency },
     date_from: sinceDay("opened_at"),
     date_to: untilDay("opened_at"),

@@ -5,8 +5,8 @@ import {
   flag,
   forField,
   id,
-  oneOf,
   since,
+  someOf,
   until,
 } from "../../../shared/api/list.ts";
 import { Id, LongText, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
@@ -53,7 +53,7 @@ export const webhookEvents = defineList({
   sort: ["created_at", "event_type", "outcome"],
   params: {
     gateway_code: equal("gateway_code"),
-    outcome: oneOf("outcome", outcomes),
+    outcome: someOf("outcome", outcomes),
     open: forField("is_open", flag("is_open")),
     payment_id: id("payment_id"),
     date_from: since("created_at"),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, equal, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import { defineList, equal, id, since, someOf, until } from "../../../shared/api/list.ts";
 import {
   ExactInstant,
   Id,
@@ -22,7 +22,7 @@ export const events = defineList({
     event_type: equal("event_type"),
     source_module: equal("source_module"),
     target_module: equal("target_module"),
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
     entity_type: equal("entity_type"),
     entity_id: id("entity_id"),
     date_from: since("created_at"),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { defineList, equal, foundBy, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import { defineList, equal, foundBy, id, since, someOf, until } from "../../../shared/api/list.ts";
 import {
   Id,
   listResponse,
@@ -33,7 +33,7 @@ const list = defineList({
   params: {
     item_id: id("item_id"),
     warehouse_id: id("warehouse_id"),
-    transaction_type: oneOf("transaction_type", kinds),
+    transaction_type: someOf("transaction_type", kinds),
     /** Whatever moved the goods: a receipt, a return, a move, an order, a count. */
     reference_id: id("reference_id"),
     lot_number: { ...equal("lot_number"), schema: LotNumber },

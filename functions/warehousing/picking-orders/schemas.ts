@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, flag, foundBy, id, type ListQuery, oneOf } from "../../../shared/api/list.ts";
+import { defineList, flag, foundBy, id, type ListQuery, someOf } from "../../../shared/api/list.ts";
 import {
   Id,
   Instant,
@@ -167,8 +167,8 @@ const list = defineList({
   sort: ["created_at", "priority", "due_date", "reference_number", "status", "updated_at"],
   params: {
     warehouse_id: id("warehouse_id"),
-    status: oneOf("status", statuses),
-    order_type: oneOf("order_type", orderTypes),
+    status: someOf("status", statuses),
+    order_type: someOf("order_type", orderTypes),
     priority: {
       schema: z.union([z.enum(["asc", "desc"]), z.string().regex(/^-?\d{1,9}$/)]),
       condition: (value) => `r.priority = (${value} #>> '{}')::integer`,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
-import { defineList, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import { defineList, id, since, someOf, until } from "../../../shared/api/list.ts";
 import {
   Id,
   ids,
@@ -74,8 +74,8 @@ const ordersList = defineList({
   sort: ["created_at"],
   params: {
     warehouse_id: id("warehouse_id"),
-    status: oneOf("status", statuses),
-    source: oneOf("source", sources),
+    status: someOf("status", statuses),
+    source: someOf("source", sources),
     delivery_id: id("delivery_id"),
     date_from: since("created_at"),
     date_to: until("created_at"),

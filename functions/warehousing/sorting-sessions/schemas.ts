@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import { defineList, id, since, someOf, until } from "../../../shared/api/list.ts";
 import { Day, Id, NamedRef, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const statuses = ["active", "completed"] as const;
@@ -116,7 +116,7 @@ export const sessionList = defineList({
   sort: ["started_at", "ended_at", "status"],
   params: {
     warehouse_id: id("warehouse_id"),
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
     date_from: { ...since("started_at"), schema: Day },
     date_to: { ...until("started_at"), schema: Day },
   },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, foundBy, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import { defineList, foundBy, id, since, someOf, until } from "../../../shared/api/list.ts";
 import { seesAllWarehouses } from "../access.ts";
 import {
   Id,
@@ -102,7 +102,7 @@ export const waybillList = defineList({
   sort: ["created_at", "waybill_number", "status"],
   hidden: ["driver_id"],
   params: {
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
     source_warehouse_id: id("source_warehouse_id"),
     destination_warehouse_id: id("destination_warehouse_id"),
     driver_id: id("driver_id"),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, equal, foundBy, id, type List, oneOf } from "../../../shared/api/list.ts";
+import { defineList, equal, foundBy, id, type List, someOf } from "../../../shared/api/list.ts";
 import { Shortened } from "../../../shared/schemas/events.ts";
 import { Id, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { parseKeyset } from "../../../shared/api/cursor.ts";
@@ -12,7 +12,7 @@ const rows: List = defineList({
   sort: ["created_at"],
   params: {
     subscription_id: id("subscription_id"),
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
     event_type: equal("event_type"),
     entity_id: { ...foundBy("integration.webhook_events_about"), schema: Id },
   },

@@ -66,6 +66,10 @@ describe("the list of deliveries", () => {
     const wanted: [Record<string, unknown>, string[]][] = [
       [{ status: "accepted" }, ["second"]],
       [{ status: "draft" }, ["draft"]],
+      [{ status: "accepted,draft" }, ["draft", "second"]],
+      [{ status: "draft,draft,pending", delivery_flow: "standard" }, ["draft", "third", "first"]],
+      [{ column_filters: { status: ["accepted", "draft"] } }, ["draft", "second"]],
+      [{ column_filters: { status: "accepted,draft" }, status: "draft,pending" }, ["draft"]],
       [{ driver_id: tenant.driver.id }, ["second"]],
       [{ driver_id: tenant.driver2.id }, []],
       [{ customer_id: tenant.customer.id }, ["draft", "second", "first"]],
@@ -83,6 +87,21 @@ describe("the list of deliveries", () => {
     for (const [query, names] of wanted) {
       expect(await ids(query), JSON.stringify(query)).toEqual(names.map((name) => made[name]));
     }
+  });
+
+  test("counts, files and follows what several words leave, and says which filter is wrong", async () => {
+    expect(await list({ status: "accepted,draft", limit: 1 })).toMatchObject({
+      pagination: { total: 2, total_pages: 2 },
+    });
+    const file = await tenant.ops.get(path, { query: { status: "accepted,draft", format: "csv" } });
+    expect(new TextDecoder().decode(file.body).trim().split("\r\n")).toHaveLength(3);
+    const since = await list({ status: "accepted,draft", updated_since: "2020-01-01" });
+    expect(since.data).toHaveLength(2);
+    const wrong = await tenant.ops.get(path, { query: { status: "draft,lost" } });
+    expect(wrong).toFailWith(400, "validation_failed");
+    expect(wrong.body.field).toBe("status");
+    expect(await tenant.ops.get(path, { query: { column_filters: { status: ["lost"] } } }))
+      .toFailWith(400, "invalid_column_filters");
   });
 
   test("finds parts of number, barcode, reference, name and phone, wildcards being letters", async () => {
@@ -104,9 +123,14 @@ describe("the list of deliveries", () => {
 
   test("refuses filters that are none", async () => {
     for (
-      const query of [{ status: "lost" }, { driver_id: "x" }, { sort_by: "price" }, {
-        date_from: "soon",
-      }]
+      const query of [
+        { status: "lost" },
+        { status: "draft,lost" },
+        { status: "draft," },
+        { driver_id: "x" },
+        { sort_by: "price" },
+        { date_from: "soon" },
+      ]
     ) {
       expect((await tenant.ops.get(path, { query })).status).toBe(
         400,

@@ -67,7 +67,7 @@ export const desks: Mutant[] = [
     name: "a transfer is taken back by whoever counts cash",
     file,
     from:
-      "elsif t.from_user_id is distinct from app.user_id() and not app.has_permission('manage:tenant') then",
+      "elsif v_owner is distinct from app.user_id() and not app.has_permission('manage:tenant') then",
     to: "elsif false then",
     test: [
       reverseTest,

@@ -130,6 +130,10 @@ export interface paths {
     /** List the cash that left or reached the desks; operations managers find that of their own @description Who: role dispatcher or operations_manager or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks_transfers"];
     /** Enter cash that leaves a desk or comes to it: bank, colleagues, wallets, expenses @description Who: role dispatcher or operations_manager or tenant_admin. */ post: operations["post_delivery_cash_desks_transfers"];
   };
+  "/delivery/cash-desks/transfers/{id}/receipt": {
+    parameters: { };
+    /** Print a cash transfer as a receipt to sign, twice on a sheet, in the language of the request @description Who: role dispatcher or operations_manager or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks_transfers_id_receipt"];
+  };
   "/delivery/cash-desks/transfers/{id}/reverse": {
     parameters: { };
     /** Reverse a cash transfer with a reversing entry @description Who: role dispatcher or operations_manager or tenant_admin. */ post: operations["post_delivery_cash_desks_transfers_id_reverse"];
@@ -5024,6 +5028,21 @@ export interface operations {
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["CashDeskNotFoundError"] | components["schemas"]["WalletNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientDeskCashError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_cash_desks_transfers_id_receipt: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      path: { id: components["parameters"]["path_id"]; };
+    };
+    responses: {
+      /** The document */ 200: { headers: { [name: string]: unknown; }; content: { "application/pdf": string; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["CashTransferNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

@@ -1,6 +1,7 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { deskPeople, deskReaders } from "../cod/access.ts";
+import { printReceipt } from "./receipts.ts";
 import {
   desks,
   DesksResponse,
@@ -53,6 +54,17 @@ export const cashDesks: AnyEndpoint[] = [
       "insufficient_wallet_balance",
     ],
     run: async ({ db, body }) => ({ data: await db.call("money.cash_transfer", body) }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/cash-desks/transfers/:id/receipt",
+    summary:
+      "Print a cash transfer as a receipt to sign, twice on a sheet, in the language of the request",
+    access: deskReaders,
+    params: ids("id"),
+    response: "pdf",
+    errors: ["cash_transfer_not_found"],
+    run: ({ db, params, language }) => printReceipt(db, params, language),
   }),
   endpoint({
     method: "post",

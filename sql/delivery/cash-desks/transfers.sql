@@ -239,7 +239,22 @@ begin
     from money.cash_transfers_list r where r.id = p_id);
 end $$;
 
--- Brings cash of a desk to the bank or hands it to another. See money.cash_transfer_book. -> the transfer
+-- A transfer with what its receipt says beside it; `payer`: who gets a refund. {id}
+-- -> {transfer, payer, tenant_name, brand, timezone, decimals}. Fails: cash_transfer_not_found.
+create or replace function money.cash_transfer_receipt(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_transfer jsonb := app.found(money.cash_transfer_to_json((input ->> 'id')::uuid), 'cash_transfer_not_found');
+begin
+  return jsonb_build_object('transfer', v_transfer, 'payer', (
+      select money.payer_contact(d) ->> 'name' from money.payments p
+      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+      where p.tenant_id = app.tenant_id() and p.id = (v_transfer ->> 'refund_id')::uuid),
+    'tenant_name', (select t.name from tenancy.tenants t where t.id = app.tenant_id()),
+    'brand', app.settings('general', 'brand_settings'), 'timezone', app.timezone(), 'decimals', money.decimals_of(v_transfer ->> 'currency'));
+end $$;
+
+-- Moves cash of a desk. See money.cash_transfer_book. -> the transfer
 create or replace function money.cash_transfer(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

@@ -8087,7 +8087,8 @@ export interface operations {
                 allowed_manifest_statuses?: string[]; /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value?: string;
                 current_status?: string; /** Stable name of the refusal, for programs */ error_key?: string;
                 /** Text of the refusal, in the language asked for */ error_message?: string; input: string; manifest_id?: string;
-                manifest_item_id?: string; manifest_number?: string; manifest_status?: string; valid: boolean;
+                manifest_item_id?: string; manifest_number?: string; manifest_status?: string;
+                /** The proofs that the manifest needs before its items can be ordered */ missing?: ("photo" | "signature")[]; valid: boolean;
               }[];
               total_failed: number; total_valid: number;
             };

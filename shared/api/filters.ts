@@ -1,6 +1,7 @@
 /** The kinds of filter a list can have: what a value may be, and the SQL of what it keeps. */
 import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
+import { numberText } from "../schemas/digits.ts";
 import { DayOrInstant, Id, orEmpty } from "../schemas/schemas.ts";
 
 /**
@@ -91,7 +92,11 @@ export function isSet(column: string, when: "set" | "unset"): Filter {
   };
 }
 
-const Numeric = z.union([z.number(), z.string().regex(/^-?\d{1,15}(\.\d{1,6})?$/)]);
+/** The digits of any keyboard. */
+const Numeric = z.union([
+  z.number(),
+  z.string().overwrite(numberText).regex(/^-?\d{1,15}(\.\d{1,6})?$/),
+]);
 
 /** One end of a range: open when it is left out, null or empty, as forms leave it. */
 const end = <S extends z.ZodType>(schema: S) => orEmpty(schema).nullish();

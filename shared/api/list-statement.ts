@@ -97,11 +97,17 @@ function narrowingOf(list: ListDeclaration, query: ListQuery): Narrowing {
 
 /** A search in columns. One that has a `phone` also finds a number that is written otherwise than it is stored. */
 function searchIn(columns: readonly string[]): Condition {
-  const phones = columns.some((column) => column === "phone" || column.endsWith("'phone'"));
-  const patterns = `app.${phones ? "contact" : "contains"}_patterns($1 ->> 'search')`;
+  const phones = columns.filter((column) => column === "phone" || column.endsWith("'phone'"));
+  const patterns = `app.${phones.length ? "contact" : "contains"}_patterns($1 ->> 'search')`;
   // Joined, so that the text of a row is folded once. No search has a line end.
   const text = `concat_ws(E'\\n', ${columns.map((column) => `(r.${column})::text`).join(", ")})`;
-  return { name: "search", sql: `(${matching(text, patterns)})`, value: patterns };
+  const ways = [
+    matching(text, patterns),
+    ...phones.map((column) =>
+      `app.dialled(r.${column}) ilike any (app.dialled_patterns($1 ->> 'search'))`
+    ),
+  ];
+  return { name: "search", sql: `(${ways.join(" or ")})`, value: patterns };
 }
 
 function whereOf(conditions: readonly Condition[]): string {

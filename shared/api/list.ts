@@ -9,6 +9,7 @@ import { type Keyset, type ListStep, listStep, parseKeyset, stepOf } from "./cur
 import { readColumnFilters } from "./filters.ts";
 import { declareList, type ListDeclaration, type ListQuery } from "./list-declaration.ts";
 import { statementOf } from "./list-statement.ts";
+import { asciiDigits } from "../schemas/digits.ts";
 import { DayOrInstant } from "../schemas/schemas.ts";
 
 export * from "./filters.ts";
@@ -125,7 +126,8 @@ export function clamp(
   max: number,
   fallback: number,
 ): number {
-  const value = text !== undefined && /^\d+$/.test(text) ? Number(text) : NaN;
+  const digits = asciiDigits(text ?? "");
+  const value = /^\d+$/.test(digits) ? Number(digits) : NaN;
   if (!(value >= min)) return fallback;
   return Math.min(value, max);
 }

@@ -1526,7 +1526,7 @@ export interface components {
     /** This cart does not exist. */ CartNotFoundError: { code?: "cart_not_found"; field?: string; } & components["schemas"]["Error"];
     /** At most {quantity_max} of one product can be in a cart. */ CartQuantityExceededError: { code?: "cart_quantity_exceeded"; field?: string; quantity_max?: number; } & components["schemas"]["Error"];
     CashAllocations: { /** Cash on delivery, in major units */ cod: number; /** What the delivery costs, in major units */ delivery_fee: number; };
-    /** The cash collected is not what is due. */ CashAmountMismatchError: { code?: "cash_amount_mismatch"; due?: { cod: number; currency: string; delivery_fee: number; }; field?: string; } & components["schemas"]["Error"];
+    /** The cash collected is not what is due: {cod} {currency} for the parcel and {delivery_fee} {currency} for its delivery. */ CashAmountMismatchError: { code?: "cash_amount_mismatch"; due?: { cod: number; currency: string; delivery_fee: number; }; field?: string; } & components["schemas"]["Error"];
     /** There is no cash desk of this person in this currency. */ CashDeskNotFoundError: { code?: "cash_desk_not_found"; field?: string; } & components["schemas"]["Error"];
     CashDeskTransfer: {
       /** Money in major units of `currency` */ amount: number;
@@ -2181,7 +2181,7 @@ export interface components {
     /** Say where the parcel is picked up and delivered: {field} is missing. */ DeliveryPlaceRequiredError: { code?: "delivery_place_required"; field?: string; } & components["schemas"]["Error"];
     /** Some of these deliveries are postponed to another day. */ DeliveryPostponedError: { code?: "delivery_postponed"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** The price is {price_after} {currency} now; the draft says {price_before}. Look at the new price: a change of the draft takes it, then submit it again. */ DeliveryPriceChangedError: { code?: "delivery_price_changed"; currency?: string; price_after?: string; price_before?: string; } & components["schemas"]["Error"];
-    /** A proof is missing: {field}. */ DeliveryProofRequiredError: { code?: "delivery_proof_required"; field?: string; stage?: string; } & components["schemas"]["Error"];
+    /** A proof is missing: {missing}. */ DeliveryProofRequiredError: { code?: "delivery_proof_required"; field?: string; missing?: string[]; stage?: string; } & components["schemas"]["Error"];
     /** Choose a delivery service: no default is configured. */ DeliveryServiceIdRequiredError: { code?: "delivery_service_id_required"; field?: string; } & components["schemas"]["Error"];
     /** The service cannot be deleted or switched off while settings name it. */ DeliveryServiceInUseBySettingsError: { code?: "delivery_service_in_use_by_settings"; setting_references?: unknown[]; } & components["schemas"]["Error"];
     /** The service cannot be deleted while orders of the store wait for approval with it or drafts name it. Switch it off instead. */ DeliveryServiceInUseError: { code?: "delivery_service_in_use"; } & components["schemas"]["Error"];
@@ -2355,7 +2355,7 @@ export interface components {
     /** A handoff of this parcel is already pending. */ HandoffAlreadyPendingError: { code?: "handoff_already_pending"; } & components["schemas"]["Error"];
     /** This handoff does not exist. */ HandoffNotFoundError: { code?: "handoff_not_found"; } & components["schemas"]["Error"];
     /** This handoff has already ended. */ HandoffNotPendingError: { code?: "handoff_not_pending"; status?: string; } & components["schemas"]["Error"];
-    /** Cash of this driver is already waiting to be counted. */ HandoverAlreadyDeclaredError: { code?: "handover_already_declared"; } & components["schemas"]["Error"];
+    /** Cash of this driver is already waiting to be counted. */ HandoverAlreadyDeclaredError: { amount?: number; cash_handover_id?: string; code?: "handover_already_declared"; currency?: string; } & components["schemas"]["Error"];
     HandOverAssignments: {
       delivery_ids?: string[] | null; /** Whether parcels that are picked up go along, which is so unless false is sent */ picked_up?: boolean | null;
       to_driver_id: string;
@@ -2398,7 +2398,7 @@ export interface components {
     /** This company does not use this exception reason. */ InvalidExceptionReasonError: { code?: "invalid_exception_reason"; field?: string; } & components["schemas"]["Error"];
     /** The Idempotency-Key may have at most 200 characters. */ InvalidIdempotencyKeyError: { code?: "invalid_idempotency_key"; } & components["schemas"]["Error"];
     /** The body is not valid JSON. */ InvalidJsonError: { code?: "invalid_json"; } & components["schemas"]["Error"];
-    /** occurred_at may be at most 72 hours ago and at most 2 minutes ahead. */ InvalidOccurredAtError: { code?: "invalid_occurred_at"; field?: string; } & components["schemas"]["Error"];
+    /** occurred_at may be at most 72 hours ago and at most 2 minutes ahead. */ InvalidOccurredAtError: { code?: "invalid_occurred_at"; field?: string; server_time?: string; } & components["schemas"]["Error"];
     /** The package in {field}: {reason}. */ InvalidPackageError: { code?: "invalid_package"; field?: string; item?: number; name?: string; } & components["schemas"]["Error"];
     /** A payment method named here does not exist. */ InvalidPaymentMethodError: { code?: "invalid_payment_method"; field?: string; } & components["schemas"]["Error"];
     /** postponed_to must be from {first} to {last}. */ InvalidPostponedToError: { code?: "invalid_postponed_to"; field?: string; first?: string; last?: string; } & components["schemas"]["Error"];
@@ -2525,7 +2525,7 @@ export interface components {
     /** The driver's arrival with manifest {manifest_number} ({manifest_status}) is not recorded yet. */ ManifestArrivalRequiredError: { code?: "manifest_arrival_required"; manifest_id?: string; manifest_number?: string; manifest_status?: string; } & components["schemas"]["Error"];
     /** Manifest {manifest_number} is {manifest_status}; orders cannot be created from it. */ ManifestBulkOrderCreationNotAllowedError: { code?: "manifest_bulk_order_creation_not_allowed"; manifest_id?: string; manifest_number?: string; manifest_status?: string; } & components["schemas"]["Error"];
     /** The receipt of manifest {manifest_number} ({manifest_status}) is incomplete. */ ManifestBulkReceiptIncompleteError: { code?: "manifest_bulk_receipt_incomplete"; manifest_id?: string; manifest_number?: string; manifest_status?: string; } & components["schemas"]["Error"];
-    /** Manifest {manifest_number} ({manifest_status}) still needs its delivery proof. */ ManifestDeliveryProofRequiredError: { code?: "manifest_delivery_proof_required"; manifest_id?: string; manifest_number?: string; manifest_status?: string; } & components["schemas"]["Error"];
+    /** Manifest {manifest_number} ({manifest_status}) still needs its delivery proof. */ ManifestDeliveryProofRequiredError: { code?: "manifest_delivery_proof_required"; manifest_id?: string; manifest_number?: string; manifest_status?: string; missing?: string[]; } & components["schemas"]["Error"];
     ManifestDetail: {
       cancel_reason: string | null; cancelled_at: string | null; completed_at: string | null;
       counts: {
@@ -2577,7 +2577,7 @@ export interface components {
     /** {remaining_count} items of manifest {manifest_number} have not been received yet. */ ManifestItemsMissingError: { code?: "manifest_items_missing"; manifest_id?: string; manifest_number?: string; manifest_status?: string; remaining_count?: number; } & components["schemas"]["Error"];
     /** {count} items of manifest {manifest_number} have no order yet. */ ManifestItemsUnfinishedError: { code?: "manifest_items_unfinished"; count?: number; manifest_id?: string; manifest_number?: string; manifest_status?: string; } & components["schemas"]["Error"];
     /** This manifest does not exist. */ ManifestNotFoundError: { code?: "manifest_not_found"; } & components["schemas"]["Error"];
-    /** Manifest {manifest_number} still needs its pickup proof. */ ManifestPickupProofRequiredError: { code?: "manifest_pickup_proof_required"; manifest_id?: string; manifest_number?: string; manifest_status?: string; } & components["schemas"]["Error"];
+    /** Manifest {manifest_number} still needs its pickup proof. */ ManifestPickupProofRequiredError: { code?: "manifest_pickup_proof_required"; manifest_id?: string; manifest_number?: string; manifest_status?: string; missing?: string[]; } & components["schemas"]["Error"];
     ManifestProof: {
       created_at: string; created_by: string | null; id: string; kind: "photo" | "signature"; signed_by: string | null;
       /** At pickup or at delivery @enum {string} */ stage: "pickup" | "delivery"; url: string;
@@ -3558,7 +3558,7 @@ export interface components {
     UnassignDeliveries: { /** Why, in words or from the list */ reason?: string | null; };
     /** Please sign in. */ UnauthorizedError: { code?: "unauthorized"; } & components["schemas"]["Error"];
     UndoExecute: { /** Kept in the notes of the picking order */ reason?: string | null; };
-    /** It could be undone until {undo_until}. */ UndoPeriodOverError: { code?: "undo_period_over"; undo_until?: string; } & components["schemas"]["Error"];
+    /** It could be undone until {until}. */ UndoPeriodOverError: { code?: "undo_period_over"; undo_until?: string; } & components["schemas"]["Error"];
     /** Give the unit size, or every measurement of the package. */ UnitSizeOrDimensionsRequiredError: { code?: "unit_size_or_dimensions_required"; } & components["schemas"]["Error"];
     /** There is no column {field}. */ UnknownColumnError: { code?: "unknown_column"; field?: string; } & components["schemas"]["Error"];
     /** There is no field {field} here: use {expected_field}. */ UnknownFieldError: { code?: "unknown_field"; expected_field?: string; field?: string; } & components["schemas"]["Error"];
@@ -7063,7 +7063,8 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              accepted: number; /** Older than 24 hours, more than 2 minutes ahead, an instant sent before, or sent while off duty */ ignored: number;
+              accepted: number; /** Of those ignored, more than 2 minutes ahead of the server: the device's clock is wrong */ ahead: number;
+              /** Older than 24 hours, more than 2 minutes ahead, an instant sent before, or sent while off duty */ ignored: number;
               /** When the app should report again */ next_in_seconds: number;
             };
           } & components["schemas"]["Success"];
@@ -8137,7 +8138,8 @@ export interface operations {
                 allowed_manifest_statuses?: string[]; /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value?: string;
                 current_status?: string; /** Stable name of the refusal, for programs */ error_key?: string;
                 /** Text of the refusal, in the language asked for */ error_message?: string; input: string; manifest_id?: string;
-                manifest_item_id?: string; manifest_number?: string; manifest_status?: string; valid: boolean;
+                manifest_item_id?: string; manifest_number?: string; manifest_status?: string;
+                /** The proofs that the manifest needs before its items can be ordered */ missing?: ("photo" | "signature")[]; valid: boolean;
               }[];
               total_failed: number; total_valid: number;
             };

@@ -7,6 +7,9 @@ const ofManifest = {
   fields: ["manifest_id", "manifest_number", "manifest_status"],
 } as const;
 
+/** The same where a proof is missing: which ones. */
+const ofManifestProof = { status: 409, fields: [...ofManifest.fields, "missing"] } as const;
+
 export const deliveryErrors = {
   // Cash on delivery
   conflicting_selection: { status: 400, fields: ["field"] },
@@ -27,7 +30,7 @@ export const deliveryErrors = {
   cod_collection_not_found: 404,
   cod_collection_not_settled: 400,
   handover_not_found: 404,
-  handover_already_declared: 409,
+  handover_already_declared: { status: 409, fields: ["cash_handover_id", "amount", "currency"] },
   handover_not_cancellable: { status: 409, fields: ["from"] },
   handover_not_declared: { status: 409, fields: ["from"] },
   handover_not_in_discrepancy: { status: 409, fields: ["from"] },
@@ -100,7 +103,7 @@ export const deliveryErrors = {
   delivery_barcode_taken: { status: 409, fields: ["field"], field: "barcode" },
   assignment_not_accepted: { status: 409, fields: ["status"] },
   pickup_by_handoff: { status: 409, fields: ["handoff_id"] },
-  delivery_proof_required: { status: 400, fields: ["field", "stage"] },
+  delivery_proof_required: { status: 400, fields: ["field", "stage", "missing"] },
   cash_amount_mismatch: { status: 400, fields: ["field", "due"] },
   delivery_has_no_driver: { status: 409, fields: ["field"] },
   delivery_attempts_exhausted: {
@@ -242,7 +245,7 @@ export const deliveryErrors = {
   item_already_ordered: { status: 409, fields: ["delivery_code", "place", "service"] },
   manifest_bulk_order_creation_not_allowed: ofManifest,
   manifest_arrival_required: ofManifest,
-  manifest_delivery_proof_required: ofManifest,
+  manifest_delivery_proof_required: ofManifestProof,
   manifest_bulk_receipt_incomplete: ofManifest,
 
   // Commits what was received, so it comes with 200 and `data`, never as a refusal.
@@ -265,7 +268,7 @@ export const deliveryErrors = {
   self_assignment_disabled: 403,
   driver_has_parcels: { status: 409, fields: ["delivery_codes"] },
   invalid_date_range: { status: 400, fields: ["field"] },
-  invalid_occurred_at: { status: 400, fields: ["field"] },
+  invalid_occurred_at: { status: 400, fields: ["field", "server_time"] },
   invalid_postponed_to: { status: 400, fields: ["field", "first", "last"] },
   outcome_not_at_door: { status: 409, fields: ["field"] },
   item_prices_not_cod: { status: 400, fields: ["field", "cod_amount", "items_total"] },
@@ -277,7 +280,7 @@ export const deliveryErrors = {
   barcode_already_used: { status: 409, fields: ["barcode_value"] },
   manifest_action_not_allowed: ofManifest,
   manifest_has_no_items: ofManifest,
-  manifest_pickup_proof_required: ofManifest,
+  manifest_pickup_proof_required: ofManifestProof,
   receive_all_not_allowed: 403,
   manifest_items_missing: { status: 409, fields: [...ofManifest.fields, "remaining_count"] },
   manifest_has_open_exceptions: { status: 409, fields: [...ofManifest.fields, "count"] },

@@ -42,7 +42,7 @@ export function translate(
 ): string {
   return template(language, key).replace(
     /\{(\w+)\}/g,
-    (_, name: string) => shown(language, params[name]),
+    (_, name: string) => shown(language, name, params[name]),
   );
 }
 
@@ -62,11 +62,16 @@ export function refusalText(
   return translate(language, String(text_key), { ...params, reason });
 }
 
-function shown(language: Language, value: unknown): string {
+/** The words for a value in a hole of this name; several are a list. */
+function shown(language: Language, name: string, value: unknown): string {
   if (value === undefined || value === null) return "";
+  if (Array.isArray(value)) {
+    return value.map((one) => shown(language, name, one)).join(language === "en" ? ", " : "، ");
+  }
   if (typeof value === "string") {
-    // A status is a word of the interface; people read its name.
-    return catalogues[language][`status_${value}`] ?? value;
+    // A word of the interface; people read its name.
+    const words = catalogues[language];
+    return words[`word_${name}_${value}`] ?? words[`status_${value}`] ?? value;
   }
   return String(value);
 }

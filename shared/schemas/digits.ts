@@ -11,3 +11,8 @@ export function scannedText(text: string): string {
   return asciiDigits(text.replace(/[\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, ""))
     .trim();
 }
+
+/** A number as any keyboard writes it, in the form that JSON has: ASCII digits with a point before decimals. */
+export function numberText(text: string): string {
+  return scannedText(text).replace("\u066b", ".");
+}

@@ -1,5 +1,6 @@
 /** Reads a request's input within limits and says in the caller's words what is wrong with it. */
 import type { z } from "zod";
+import { numberText } from "./digits.ts";
 import { AppError, isErrorCode } from "../errors/errors.ts";
 
 /** Bytes of a request body: 1 MiB. */
@@ -164,11 +165,19 @@ function wrongType(type: string): Record<string, unknown> {
     : { reason_key: "reason_type", expected: type };
 }
 
+/** A number with a separator of thousands, or a comma before decimals: `25,000`, `٢٥٬٠٠٠`. */
+function isGrouped(value: unknown): boolean {
+  const text = typeof value === "string" ? numberText(value) : "";
+  return !/^-?\d+(\.\d+)?$/.test(text) &&
+    /^[-+]?\d+([,،٬'’ \u00a0\u202f.]\d+)+$/.test(text);
+}
+
 function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
   switch (issue.code) {
     case "invalid_type":
-      return issue.input === undefined
-        ? { reason_key: "reason_required" }
+      if (issue.input === undefined) return { reason_key: "reason_required" };
+      return isGrouped(issue.input) && ["number", "int"].includes(issue.expected)
+        ? { reason_key: "reason_number_separators" }
         : wrongType(jsonTypes[issue.expected] ?? issue.expected);
     case "too_small":
       return {

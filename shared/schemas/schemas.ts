@@ -1,6 +1,6 @@
 /** Pieces that request and response schemas are made of. */
 import { z } from "zod";
-import { asciiDigits } from "./digits.ts";
+import { asciiDigits, scannedText } from "./digits.ts";
 import { moneyMark } from "./json-schema.ts";
 import { allowHttpUrls } from "../runtime/env.ts";
 import { maxBytes, maxText } from "./sizes.ts";
@@ -31,13 +31,13 @@ function isAnswerable(text: string): boolean {
   return year >= 1 && year <= 9999;
 }
 
-/** ISO 8601 to the minute or finer; `local` ones need not say their offset. */
+/** ISO 8601 to the minute or finer, in any digits; `local` ones need not say their offset. */
 function moment({ local, kept }: { local: boolean; kept: boolean }) {
   const forms = [
     z.iso.datetime({ offset: true, local }),
     z.iso.datetime({ offset: true, precision: -1 }),
   ];
-  return z.string().refine((text) =>
+  return z.string().overwrite(asciiDigits).refine((text) =>
     forms.some((form) => form.safeParse(text).success) && isReadable(text) &&
     (!kept || isAnswerable(text))
   ).meta({ format: "date-time" });
@@ -50,7 +50,9 @@ export const Instant = moment({ local: true, kept: true });
 export const ExactInstant = moment({ local: false, kept: true });
 
 /** A calendar day, `YYYY-MM-DD`. */
-export const Day = z.iso.date().refine(isReadable);
+export const Day = z.string().overwrite(asciiDigits)
+  .refine((text) => z.iso.date().safeParse(text).success && isReadable(text))
+  .meta({ format: "date" });
 
 /** A calendar day or an instant: where a period ends, which may be as far away as there are years. */
 export const DayOrInstant = z.union([Day, moment({ local: true, kept: false })]);
@@ -73,8 +75,11 @@ export const Money = z.number().min(0).max(999_999_999_999).refine(
 /** Required text that says something. */
 export const Text = maxText(500).min(1);
 export const LongText = maxText(2_000);
-/** A telephone number, in the digits that telephones dial whichever a keyboard writes. */
-export const Phone = z.string().trim().min(3).max(40).overwrite(asciiDigits);
+/**
+ * A telephone number as people write it, in the digits that telephones dial whichever a keyboard writes. What they put between the
+ * digits stays, and searches pass over it (`app.dialled`).
+ */
+export const Phone = z.string().overwrite(scannedText).min(3).max(40);
 
 /** An address a browser may be sent to: https, and http where the deployment says so (BARID_ALLOW_HTTP_URLS). */
 export const WebUrl = maxBytes(

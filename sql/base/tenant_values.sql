@@ -121,6 +121,16 @@ exception
     return 'UTC';
 end $$;
 
+-- A time as sentences say it, on the clock of the tenant: 18:36, with its day where that is another one than today.
+create or replace function app.clock(value timestamptz) returns text
+language plpgsql stable strict set search_path = '' as $$
+declare
+  v_zone text := app.timezone();
+begin
+  return to_char(value at time zone v_zone,
+    case (value at time zone v_zone)::date when (now() at time zone v_zone)::date then 'HH24:MI' else 'YYYY-MM-DD HH24:MI' end);
+end $$;
+
 -- A time of ISO 8601 as clients send it; without an offset it is local time of the tenant. The colon in the pattern keeps the end of a
 -- plain date from being read as an offset.
 create or replace function app.instant(value text) returns timestamptz

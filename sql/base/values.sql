@@ -31,15 +31,38 @@ begin
   return array[app.contains_pattern(app.folded(search))];
 end $$;
 
--- The same where telephone numbers are among what is searched: of such a number what it ends in besides, since the same one is
--- written with the code of the country (+964 770 …, 00964770…) and without (0770…).
+-- The digits of a telephone number and its +, without what people write between and around them: what the telephone dials.
+create or replace function app.dialled(value text) returns text
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return regexp_replace(app.ascii_digits(value), '[^0-9+]', '', 'g');
+end $$;
+
+-- The ILIKE patterns of a search term for numbers as they are dialled (app.dialled), none when the term is no part of a number. Of a whole
+-- number it is what it ends in, since the same one is written with the code of the country (+964 770 …, 00964770…) and without (0770…).
+create or replace function app.dialled_patterns(search text) returns text[]
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+declare
+  v_number text := app.dialled(search);
+begin
+  return case
+    when v_number !~ '[0-9]{3}'
+      or app.ascii_digits(search) !~ '^[0-9+().\s/\u00a0\u061c\u200b-\u200f\u2010-\u2015\u202a-\u202f\u2066-\u2069\ufeff-]+$' then '{}'
+    when v_number ~ '^(\+|00?)[1-9][0-9]{7,13}$' then array[app.contains_pattern(right(v_number, 9))]
+    else array[app.contains_pattern(v_number)]
+  end;
+end $$;
+
+-- The patterns of a search term where telephone numbers are among what is searched, as they are written: of a whole number what it ends in
+-- besides, and without the marks around it that other apps copy with it.
 create or replace function app.contact_patterns(search text) returns text[]
 language plpgsql immutable strict parallel safe set search_path = '' as $$
 declare
-  v_number text := regexp_replace(app.ascii_digits(search), '[ ().-]', '', 'g');
+  v_search text := translate(search, U&'\061C\202A\202B\202C\202D\202E\2066\2067\2068\2069\FEFF', '');
+  v_number text := app.dialled(v_search);
 begin
-  return app.contains_patterns(search)
-    || case when v_number ~ '^(\+|00?)[1-9][0-9]{7,13}$' then array[app.contains_pattern(right(v_number, 9))] else '{}' end;
+  return app.contains_patterns(case v_search when '' then search else v_search end)
+    || case when v_number ~ '^(\+|00?)[1-9][0-9]{7,13}$' then app.dialled_patterns(v_search) else '{}' end;
 end $$;
 
 -- The patterns a trigram index is asked for ILIKE patterns of the form %…%: rows that match a pattern match one of these, which is for

@@ -35,7 +35,7 @@ export function readConfig(file = join(root, "supabase", "config.toml")): Config
     jwtExpiry: Number(auth.jwt_expiry ?? 3600),
     signupEnabled: auth.enable_signup !== false,
     confirmEmail: tables.get("auth.email")?.enable_confirmations === true,
-    refreshReuseInterval: Number(auth.refresh_token_reuse_interval ?? 0),
+    refreshReuseInterval: Number(auth.refresh_token_reuse_interval ?? 10),
     buckets: [...tables].filter(([name]) => name.startsWith(prefix)).map(([name, bucket]) => ({
       name: name.slice(prefix.length),
       public: bucket.public === true,

@@ -9,8 +9,11 @@ const escaped = (text: string) => text.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&");
 const digit = (one: string) =>
   `[${one}${String.fromCodePoint(0x660 + Number(one), 0x6f0 + Number(one))}]`;
 
+/** Spaces, dashes, brackets and marks of the direction, which people and other apps write between the digits of a number. */
+const between = "[ ().\\u00a0\\u200b-\\u200f\\u2010-\\u2015\\u202a-\\u202f\\u2066-\\u2069-]";
+
 /** The digits in a row, with what people write between them. */
-const spaced = (digits: string) => [...digits].map(digit).join("[ ().-]{0,2}");
+const spaced = (digits: string) => [...digits].map(digit).join(`${between}{0,2}`);
 
 const asciiDigits = (text: string) =>
   text.replace(/[٠-٩۰-۹]/g, (one) => String(one.codePointAt(0)! % 16)).replace(/\D/g, "");
@@ -25,7 +28,7 @@ export function phonePattern(number: string): string | undefined {
   const digits = all.replace(/^0+/, "");
   if (digits.length < shortest) return undefined;
   // The code of a country has one to three digits, and no list says which here.
-  const forms = national ? [`((\\+|00)?[0-9]{1,3}[ ().-]{0,2}|0)?${spaced(digits)}`] : [
+  const forms = national ? [`((\\+|00)?[0-9]{1,3}${between}{0,2}|0)?${spaced(digits)}`] : [
     `(\\+|00)?${spaced(digits)}`,
     ...[1, 2, 3].map((code) => digits.slice(code)).filter(({ length }) => length >= shortest)
       .map((rest) => `0?${spaced(rest)}`),

@@ -44,6 +44,43 @@ describe("an amount", () => {
     expect(rows.map(({ cod }) => cod)).toEqual([25_000, 25_000]);
   });
 
+  test("is taken in the digits of every keyboard", async () => {
+    const lines = ["٢٥٠٠٠", "۲۵۰۰۰", "٢٥٠٠٠٫٠", "\u200f٢٥٠٠٠", " 25000 "].map((cod_amount) =>
+      lineOf(ground, { cod_amount, unit_size: "٢٫٥", promised_at: "٢٠٢٧-٠١-٠٢T١٠:٠٠:٠٠Z" })
+    );
+    const made = await sendFile(tenant.ops, path, lines);
+    expect(made).toSucceed(201);
+    const rows = await sql`select cod_amount::float8 as cod, unit_size::float8 as size, promised_at
+      from delivery.deliveries where id = any (${made.body.ids}) order by delivery_code`;
+    expect(rows.map(({ cod }) => cod)).toEqual([25_000, 25_000, 25_000, 25_000, 25_000]);
+    for (const { size, promised_at } of rows) {
+      expect(size).toBe(2.5);
+      expect(new Date(promised_at)).toEqual(new Date("2027-01-02T10:00:00Z"));
+    }
+    const place = [{ full_address: "Street 1", latitude: "٣٥٫٥٦", longitude: "۴۵٫۴۳" }];
+    const placed = await sendFile(tenant.ops, addresses, place);
+    expect(placed).toSucceed(201);
+    const [at] = await sql`select latitude, longitude from delivery.addresses where id = ${
+      placed.body.ids[0]
+    }`;
+    expect(at).toEqual({ latitude: 35.56, longitude: 45.43 });
+  });
+
+  test("with a separator of thousands, in any digits, is refused in words that say so", async () => {
+    const lines = ["25,000", "٢٥٬٠٠٠", "٢٥،٠٠٠", "25 000", "1.000.000", "12,5", "much", "٢٥٫٠٠٠"]
+      .map((cod_amount) => lineOf(ground, { cod_amount }));
+    const answer = await sendFile(tenant.ops, path, lines, { query: { dry_run: true } });
+    expect(faultsOf(answer)).toEqual([
+      ...[2, 3, 4, 5, 6, 7, 8].map((line) => [line, "cod_amount", "validation_failed"]),
+      [9, "cod_amount", "too_many_decimals"],
+    ]);
+    const messages = answer.body.errors.map(({ message }: { message: string }) => message);
+    for (const message of messages.slice(0, 6)) {
+      expect(message).toMatch(/without a separator of thousands .* as 25000/);
+    }
+    expect(messages[6]).toBe("cod_amount must be of type number.");
+  });
+
   test("of a currency with three decimals is what it says", async () => {
     const own = await newGround(await newTenant());
     await saveSettings(own.tenant.id, "general.currency", { currency_code: "KWD" });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { asciiDigits } from "../../../shared/schemas/digits.ts";
 import {
   containing,
   contains,
@@ -202,7 +203,7 @@ const declared = defineList({
       {
         schema: z.union([
           z.int().min(1).max(Number.MAX_SAFE_INTEGER),
-          z.string().regex(/^[1-9]\d{0,14}$/),
+          z.string().overwrite(asciiDigits).regex(/^[1-9]\d{0,14}$/),
         ]),
         condition: () => "true",
       },

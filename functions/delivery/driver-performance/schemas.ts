@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { asciiDigits } from "../../../shared/schemas/digits.ts";
 import { clamp, contains, number, readColumnFilters } from "../../../shared/api/list.ts";
 import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 
@@ -20,7 +21,8 @@ const numbers = [
 ] as const;
 
 const whole = (min: number, max: number) =>
-  z.string().regex(/^\d{1,9}$/).meta({ type: "integer", pattern: undefined }).transform(Number)
+  z.string().overwrite(asciiDigits).regex(/^\d{1,9}$/).meta({ type: "integer", pattern: undefined })
+    .transform(Number)
     .pipe(z.int().min(min).max(max));
 const Month = z.int().min(1).max(12);
 const Year = z.int().min(2020).max(2100);

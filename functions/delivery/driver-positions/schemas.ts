@@ -46,6 +46,9 @@ export const PositionsTaken = z.object({
     ignored: z.int().describe(
       "Older than 24 hours, more than 2 minutes ahead, an instant sent before, or sent while off duty",
     ),
+    ahead: z.int().describe(
+      "Of those ignored, more than 2 minutes ahead of the server: the device's clock is wrong",
+    ),
     next_in_seconds: z.int().describe("When the app should report again"),
   }),
 });

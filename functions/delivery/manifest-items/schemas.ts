@@ -94,6 +94,9 @@ export const ValidateResponse = z.object({
       manifest_status: z.string().optional(),
       current_status: z.string().optional(),
       allowed_manifest_statuses: z.array(z.string()).optional(),
+      missing: z.array(z.enum(["photo", "signature"])).optional().describe(
+        "The proofs that the manifest needs before its items can be ordered",
+      ),
     })),
     total_valid: z.int(),
     total_failed: z.int(),

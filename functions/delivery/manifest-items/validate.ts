@@ -14,6 +14,7 @@ interface Found {
   manifest_number?: string;
   manifest_status?: string;
   current_status?: string;
+  missing?: string[];
 }
 
 /** One result per submitted value, repeats included; a value's form alone decides what it is. */
@@ -33,7 +34,14 @@ export async function validateIdentifiers(
       input,
       valid: !key,
       ...(key
-        ? { error_key: key, error_message: translate(language(), key, { ...item, field: "value" }) }
+        ? {
+          error_key: key,
+          error_message: translate(
+            language(),
+            item.missing ? "manifest_delivery_proof_missing" : key,
+            { ...item, field: "value" },
+          ),
+        }
         : {}),
       ...item,
       ...(key === "manifest_bulk_order_creation_not_allowed"

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { numberText } from "../../../shared/schemas/digits.ts";
 import {
   containing,
   defineList,
@@ -42,7 +43,7 @@ export const maxItems = 500;
 const numeric = (number: z.ZodNumber) =>
   z.union([
     number,
-    z.string().trim().regex(/^(\d{1,12}(\.\d{1,20})?)?$/)
+    z.string().overwrite(numberText).regex(/^(\d{1,12}(\.\d{1,20})?)?$/)
       .transform((text) => text === "" ? null : Number(text)).pipe(number.nullable()),
   ]).nullish();
 const measurement = numeric(z.number().min(0).max(1_000_000));

@@ -1,11 +1,13 @@
 /** Where something is picked up and dropped off, in each of the spellings clients use. */
 import { z } from "zod";
+import { numberText } from "../../../shared/schemas/digits.ts";
 
 /** A number, or a text that is one; true and the empty text are none. */
 export function asNumber(value: unknown): number | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
-  if (typeof value !== "string" || !/^\s*-?\d{1,15}(\.\d{1,20})?\s*$/.test(value)) return undefined;
-  return Number(value);
+  if (typeof value !== "string") return undefined;
+  const text = numberText(value);
+  return /^-?\d{1,15}(\.\d{1,20})?$/.test(text) ? Number(text) : undefined;
 }
 
 const isMissing = (value: unknown) => value === undefined || value === null || value === "";

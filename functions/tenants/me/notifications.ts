@@ -100,16 +100,65 @@ const leftBehind = {
   api_keys: "member_left_api_keys",
 } as const satisfies Record<string, MessageKey>;
 
-/** The text of a notification, and of who left a sentence for each thing that is left behind. */
+/** The texts of those about several parcels where it is one. */
+const ofOne: Partial<Record<keyof typeof texts, MessageKey>> = {
+  bulk_assignment_created: "notification_assignment_created",
+  assignments_handed_over: "notification_assignments_handed_over_one",
+  assignments_rejected: "notification_assignments_rejected_one",
+  handover_rejected: "notification_handover_rejected_one",
+  handover_withdrawn: "notification_handover_withdrawn_one",
+};
+
+/** The text of a notification, and a sentence for each thing more that it knows. */
 export function messageOf(language: Language, { type, payload }: Notification): string {
   if (type === "picking_withdrawn" && payload.reason === "cancelled") {
     return translate(language, "notification_picking_cancelled", payload);
   }
   // Of a newer release, whose migrations are applied and whose functions are not deployed yet, or no more.
   if (!Object.hasOwn(texts, type)) return translate(language, "notification_of_newer_release");
-  const text = translate(language, texts[type], payload);
-  if (type !== "member_left") return text;
-  const more = Object.entries(leftBehind).flatMap(([part, key]) =>
+  const one = payload.assignment_count === 1 ? ofOne[type] : undefined;
+  const text = translate(language, one ?? texts[type], payload);
+  if (type === "member_left") return [text, ...leftBy(language, payload)].join(" ");
+  return [text, ...ofParcels(language, type, payload)].join(" ");
+}
+
+/** Which parcels it is about, why, where they are now and what changed of them, as far as it says so. */
+function ofParcels(
+  language: Language,
+  type: Notification["type"],
+  payload: Notification["payload"],
+): string[] {
+  const { delivery_codes: codes, assignment_count: count, holders, reason } = payload;
+  const said: string[] = [];
+  const say = (key: MessageKey, more = {}) =>
+    said.push(translate(language, key, { ...payload, ...more }));
+  if (Array.isArray(codes) && codes.length) {
+    const more = Number(count ?? codes.length) - codes.length;
+    if (more > 0) say("notification_codes_more", { more });
+    else say(codes.length === 1 ? "notification_codes_one" : "notification_codes");
+  }
+  if (Array.isArray(holders)) {
+    say("notification_holders", { holder_names: holders.map((one) => one.driver_name) });
+  }
+  if (payload.to_driver_name) say("notification_to_driver");
+  if (typeof reason === "string" && saysReason.includes(type)) {
+    // It has an end of its own in people's words.
+    say("notification_reason", { reason: reason.trim().replace(/[.؟!?]+$/, "") });
+  }
+  if (Array.isArray(payload.changed) && payload.changed.length) say("notification_changed");
+  return said;
+}
+
+/** Those whose own text does not say why. */
+const saysReason: readonly Notification["type"][] = [
+  "assignment_returned",
+  "assignments_rejected",
+  "handover_rejected",
+];
+
+/** A sentence for each thing that a person who left has still to hand in, or to get. */
+function leftBy(language: Language, payload: Notification["payload"]): string[] {
+  return Object.entries(leftBehind).flatMap(([part, key]) =>
     [payload[part] ?? []].flat().map((of) =>
       translate(
         language,
@@ -118,7 +167,6 @@ export function messageOf(language: Language, { type, payload }: Notification): 
       )
     )
   );
-  return [text, ...more].join(" ");
 }
 
 /** The caller's notifications and whether they were read. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { asciiDigits } from "../../../shared/schemas/digits.ts";
 import { defineList, flag, foundBy, id, type ListQuery, someOf } from "../../../shared/api/list.ts";
 import {
   Id,
@@ -170,7 +171,10 @@ const list = defineList({
     status: someOf("status", statuses),
     order_type: someOf("order_type", orderTypes),
     priority: {
-      schema: z.union([z.enum(["asc", "desc"]), z.string().regex(/^-?\d{1,9}$/)]),
+      schema: z.union([
+        z.enum(["asc", "desc"]),
+        z.string().overwrite(asciiDigits).regex(/^-?\d{1,9}$/),
+      ]),
       condition: (value) => `r.priority = (${value} #>> '{}')::integer`,
     },
     completed: {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { asciiDigits } from "../../../shared/schemas/digits.ts";
 import { defineList, equal, foundBy, id, type List, someOf } from "../../../shared/api/list.ts";
 import { Shortened } from "../../../shared/schemas/events.ts";
 import { Id, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
@@ -21,7 +22,10 @@ const rows: List = defineList({
 });
 
 /** Unlike in other lists, a page or limit that makes no sense is refused. */
-const Whole = z.string().regex(/^[1-9]\d{0,8}$/).meta({ type: "integer", pattern: undefined });
+const Whole = z.string().overwrite(asciiDigits).regex(/^[1-9]\d{0,8}$/).meta({
+  type: "integer",
+  pattern: undefined,
+});
 export const EventsQuery = z.object({
   page: Whole.optional().meta({ description: "Page, from 1" }),
   limit: Whole.refine((text) => Number(text) <= limits.max, { error: `at most ${limits.max}` })

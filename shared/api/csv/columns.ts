@@ -1,5 +1,6 @@
 /** Names of a file's columns and the types of its cells, from the schema that validates its lines. */
 import type { z } from "zod";
+import { numberText } from "../../schemas/digits.ts";
 import { parseJson } from "../../schemas/input.ts";
 import { jsonSchemaOf, moneyMark } from "../../schemas/json-schema.ts";
 
@@ -36,7 +37,7 @@ export function columnsOf(line: z.ZodType): Columns {
       return options && ((cell) => valueOf(cell, options));
     },
     mayBeThousands: (name, cell) =>
-      /^\s*-?\d+\.\d{3}\s*$/.test(cell) &&
+      /^-?\d+\.\d{3}$/.test(numberText(cell)) &&
       (optionsAt(schema, name.split("."))?.some((option) => option[moneyMark]) ?? false),
     required: variants(schema).flatMap(({ required = [] }) => required),
     names: namesOf(schema, ""),
@@ -85,7 +86,7 @@ function valueOf(cell: string, options: Schema[]): unknown {
   // An export writes `{}` for an object that has no parts.
   if (cell === "" || (may("object") && /^\s*\{\s*\}\s*$/.test(cell))) return undefined;
   const untyped = options.some((one) => !one.type && one.const === undefined && !one.enum);
-  if (may("number", "integer") && number.test(cell.trim())) return Number(cell);
+  if (may("number", "integer") && number.test(numberText(cell))) return Number(numberText(cell));
   if (may("boolean") && /^\s*(true|false)\s*$/i.test(cell)) return /true/i.test(cell);
   if ((untyped || may("object", "array")) && /^\s*[[{]/.test(cell)) return fromJson(cell);
   return cell;

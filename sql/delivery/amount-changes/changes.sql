@@ -10,7 +10,8 @@ declare
 begin
   perform app.require_tenant(p.tenant_id);
   if exists (select from delivery.amount_changes c where c.tenant_id = p.tenant_id and c.delivery_id = p.id and c.status = 'pending') then
-    perform app.fail('amount_change_pending');
+    -- A driver, who only requests, can decide nothing.
+    perform app.fail('amount_change_pending', case when decided then '{}' else '{"text_key": "amount_change_waits"}' end::jsonb);
   end if;
   insert into delivery.amount_changes (tenant_id, delivery_id, old_cod_amount, new_cod_amount, currency, reason, kept_items, status, requested_by,
     decided_by, decided_at)

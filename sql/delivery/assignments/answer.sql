@@ -116,7 +116,7 @@ begin
   ), told as (
     insert into tenancy.notifications (tenant_id, user_id, type, payload)
     select v_tenant, b.driver_id, 'assignment_created', jsonb_build_object('assignment_id', b.id, 'assignment_count', 1,
-      'total_units', b.units, 'requires_driver_response', false)
+      'total_units', b.units, 'requires_driver_response', false) || delivery.codes_noted(v_tenant, array[b.delivery_id])
     from back b
   )
   select jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.created', 'entity_type', 'assignment',
@@ -183,6 +183,6 @@ begin
   perform delivery.assignments_return(array[v_id], input ->> 'reason');
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   values (v_tenant, v_assignment.driver_id, 'assignment_returned',
-    jsonb_build_object('assignment_id', v_id, 'delivery_id', v_assignment.delivery_id));
+    delivery.return_noted(v_tenant, v_id, v_assignment.delivery_id, input ->> 'reason'));
   return jsonb_build_object('id', v_id, 'delivery_id', v_assignment.delivery_id, 'status', 'returned');
 end $$;

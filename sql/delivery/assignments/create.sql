@@ -61,7 +61,8 @@ begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   values (v_tenant, v_driver, coalesce(options ->> 'notify', case when v_bulk is null then 'assignment_created' else 'bulk_assignment_created' end),
     jsonb_strip_nulls(jsonb_build_object('assignment_id', case when v_bulk is null then v_ids -> 0 end, 'bulk_assignment_id', v_bulk,
-      'assignment_count', v_count, 'total_units', plan -> 'total', 'requires_driver_response', v_status = 'pending')));
+      'assignment_count', v_count, 'total_units', plan -> 'total', 'requires_driver_response', v_status = 'pending'))
+    || delivery.codes_noted(v_tenant, array(select l.delivery_id from jsonb_to_recordset(v_lines) l (delivery_id uuid))));
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery',
     'event_type', case when v_bulk is null then 'assignment.created' else 'bulk_assignment.created' end,
     'entity_type', case when v_bulk is null then 'assignment' else 'bulk_assignment' end,

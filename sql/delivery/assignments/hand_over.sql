@@ -72,7 +72,9 @@ begin
   join jsonb_array_elements(v_moving) with ordinality m (line, place) on m.place = p.place;
   v_made := delivery.assignments_write(v_plan, jsonb_build_object('bulk', true, 'confirm', v_carried <> '{}'));
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  values (v_tenant, v_from, 'assignments_handed_over', jsonb_build_object('to_driver_id', v_to, 'assignment_count', jsonb_array_length(v_moving)));
+  values (v_tenant, v_from, 'assignments_handed_over', jsonb_build_object('to_driver_id', v_to,
+    'to_driver_name', (select p.full_name from tenancy.profiles p where p.id = v_to), 'assignment_count', jsonb_array_length(v_moving))
+    || delivery.codes_noted(v_tenant, array(select (m ->> 'delivery_id')::uuid from jsonb_array_elements(v_moving) m)));
   return jsonb_build_object('bulk_assignment_id', v_made -> 'bulk_assignment_id', 'assignment_ids', v_made -> 'ids',
     'count', jsonb_array_length(v_moving), 'to_confirm', cardinality(v_carried), 'total_units', v_plan -> 'total', 'driver_capacity_used', v_plan -> 'after',
     'kept', (select coalesce(jsonb_agg(jsonb_build_object('assignment_id', o.line -> 'assignment_id', 'delivery_id', o.line -> 'delivery_id',

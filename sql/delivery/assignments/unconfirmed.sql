@@ -27,7 +27,8 @@ create trigger handovers_follow_drivers after update of status on delivery.drive
   for each row when (new.status = 'inactive') execute function delivery.handovers_follow_drivers();
 
 -- Notifies the office of assignments of one driver that came to nothing: who assigned them, or everybody of it when they are of it no more, once
--- with their number. Of no assignment nobody is notified, nor is the caller.
+-- with their number, the first twenty parcels, why the driver rejected them, and with whom those are that were handed over (`holders`). Of no
+-- assignment nobody is notified, nor is the caller.
 create or replace function delivery.assigners_notify(p_type text, assignment_ids uuid[]) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -35,9 +36,14 @@ declare
   v_office constant text[] := '{tenant_admin,operations_manager,dispatcher}';
 begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  select v_tenant, n.user_id, p_type, jsonb_build_object('driver_id', p.id, 'driver_name', p.full_name, 'assignment_count', count(*))
+  select v_tenant, n.user_id, p_type, delivery.codes_noted(v_tenant, array_agg(a.delivery_id)) || jsonb_strip_nulls(jsonb_build_object(
+    'driver_id', p.id, 'driver_name', p.full_name, 'assignment_count', count(*),
+    'reason', max(a.response_reason) filter (where a.status = 'rejected'),
+    'holders', jsonb_agg(distinct jsonb_build_object('driver_id', h.id, 'driver_name', h.full_name)) filter (where h.id is not null)))
   from delivery.assignments a
   join tenancy.profiles p on p.id = a.driver_id
+  left join delivery.assignments f on f.tenant_id = a.tenant_id and f.id = a.handed_over_from
+  left join tenancy.profiles h on h.id = f.driver_id
   left join tenancy.tenant_users b on b.tenant_id = a.tenant_id and b.user_id = a.assigned_by and b.is_active and exists (
     select from tenancy.tenant_user_roles r where r.tenant_id = b.tenant_id and r.user_id = b.user_id and r.role_key = any (v_office))
   cross join lateral (

@@ -74,6 +74,6 @@ begin
   order by r.user_id for no key update;
   perform delivery.assignments_return(v_offers, null);
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  select v_tenant, a.driver_id, 'assignment_returned', jsonb_build_object('assignment_id', a.id, 'delivery_id', a.delivery_id)
+  select v_tenant, a.driver_id, 'assignment_returned', delivery.return_noted(v_tenant, a.id, a.delivery_id, null)
   from delivery.assignments a where a.tenant_id = v_tenant and a.id = any (v_offers) and a.driver_id is distinct from driver;
 end $$;

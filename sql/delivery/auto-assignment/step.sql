@@ -157,6 +157,7 @@ language plpgsql set search_path = '' as $$
 declare
   r delivery.drivers;
   v_vain boolean;
+  v_reason text;
 begin
   if offer.id is null then
     update delivery.driver_searches x set status = 'off', next_attempt_at = null where x.tenant_id = s.tenant_id and x.delivery_id = s.delivery_id;
@@ -172,10 +173,10 @@ begin
     s.declined := s.declined || offer.driver_id;
   end if;
   perform delivery.search_continue(s, 'searching', interval '0');
-  perform delivery.assignments_return(array[offer.id],
-    case when r.status <> 'active' then 'driver_inactive' when v_vain then 'driver_off_duty' else 'unanswered' end);
+  v_reason := case when r.status <> 'active' then 'driver_inactive' when v_vain then 'driver_off_duty' else 'unanswered' end;
+  perform delivery.assignments_return(array[offer.id], v_reason);
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  values (s.tenant_id, offer.driver_id, 'assignment_returned', jsonb_build_object('assignment_id', offer.id, 'delivery_id', s.delivery_id));
+  values (s.tenant_id, offer.driver_id, 'assignment_returned', delivery.return_noted(s.tenant_id, offer.id, s.delivery_id, v_reason));
   return 'withdrawn';
 end $$;
 

@@ -25,7 +25,7 @@ end $$;
 
 -- Says what a driver puts on the desk. {driver_id? (office), amount, counted_amount? (office), notes?} -> handover
 -- With a counted amount it is declared and counted in one step.
--- Fails: driver_not_found, driver_id_required, too_many_decimals, handover_already_declared, forbidden.
+-- Fails: driver_not_found, driver_id_required, too_many_decimals, handover_already_declared {cash_handover_id, amount, currency}, forbidden.
 create or replace function money.handover_declare(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -37,6 +37,13 @@ begin
     perform app.fail('driver_id_required', '{"field": "driver_id"}');
   end if;
   perform money.decimals_checked((input ->> 'amount')::numeric, v_currency, 'amount');
+  -- Of two at once the index refuses one, without its details.
+  select h.* into v_row from money.cash_handovers h
+  where h.tenant_id = app.tenant_id() and h.driver_id = v_driver and h.currency = v_currency and h.status = 'declared';
+  if found then
+    perform app.fail('handover_already_declared', jsonb_build_object('cash_handover_id', v_row.id, 'amount', v_row.declared_amount,
+      'currency', v_row.currency, 'text_key', 'handover_waits_for_count'));
+  end if;
   insert into money.cash_handovers (tenant_id, driver_id, currency, declared_amount, notes, declared_by)
   values (app.tenant_id(), v_driver, v_currency, (input ->> 'amount')::numeric, input ->> 'notes', app.user_id())
   returning * into v_row;

@@ -52,10 +52,18 @@ begin
   end if;
   -- Handed over on the road: whoever gets the parcel says first that it is there.
   if a.status = 'pending' and d.status in ('picked_up', 'in_transit', 'failed', 'returned') then
-    perform app.fail('assignment_not_accepted', jsonb_build_object('status', a.status));
+    perform app.fail('assignment_not_accepted', delivery.unanswered_to_json(a));
   end if;
   perform delivery.lock_driver(a.driver_id);
   return a;
+end $$;
+
+-- The params of the refusal because an assignment was not accepted, in words for its driver or for others.
+create or replace function delivery.unanswered_to_json(a delivery.assignments) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('status', a.status)
+    || case when a.driver_id = app.user_id() then '{"text_key": "assignment_not_accepted_by_you"}'::jsonb else '{}' end;
 end $$;
 
 -- Ends the live assignment of a delivery, which lightens its driver's load.
@@ -103,7 +111,7 @@ end $$;
 -- Keeps the proofs of a stage and refuses the move when one that is needed is missing. Of a move that was reported with its time the tenant must
 -- have asked for it by then, too: the driver has left the door.
 -- proof: {photo_urls?, signature_url?, signed_by?} or null; field: the name by which the caller sent it.
--- Fails: invalid_proof_url, delivery_proof_required.
+-- Fails: invalid_proof_url, delivery_proof_required {missing: [photo|signature], field: of the first}.
 create or replace function delivery.delivery_proofs_keep(d delivery.deliveries, p_stage text, proof jsonb, field text default 'proof') returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -111,7 +119,7 @@ declare
   v_signature text := proof ->> 'signature_url';
   v_needs jsonb := delivery.proof_needs(d, p_stage);
   v_at timestamptz := delivery.reported_at(d);
-  v_missing text;
+  v_missing text[];
 begin
   perform delivery.require_proof_urls(v_photos, field || '.photo_urls');
   perform delivery.require_proof_urls(array_remove(array[v_signature], null), field || '.signature_url');
@@ -135,14 +143,15 @@ begin
       select jsonb_object_agg(n.key, n.value::boolean and (t.needs -> n.key)::boolean)
       from jsonb_each(v_needs) n, delivery.proof_needs_at(d, p_stage, v_at) t (needs));
   end if;
-  select k.kind into v_missing from (values ('photo'), ('signature')) k (kind)
-  where (v_needs ->> (k.kind || '_required'))::boolean and not exists (
-    select from delivery.delivery_proofs p where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = k.kind
-      and delivery.proof_counts(p))
-  limit 1;
-  if v_missing is not null then
+  v_missing := array(
+    select k.kind from (values ('photo'), ('signature')) k (kind)
+    where (v_needs ->> (k.kind || '_required'))::boolean and not exists (
+      select from delivery.delivery_proofs p where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = k.kind
+        and delivery.proof_counts(p))
+    order by k.kind);
+  if v_missing <> '{}' then
     perform app.fail('delivery_proof_required', jsonb_build_object('field',
-      field || case v_missing when 'photo' then '.photo_urls' else '.signature_url' end, 'stage', p_stage));
+      field || case v_missing[1] when 'photo' then '.photo_urls' else '.signature_url' end, 'stage', p_stage, 'missing', v_missing));
   end if;
 end $$;
 

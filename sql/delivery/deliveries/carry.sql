@@ -19,7 +19,7 @@ declare
 begin
   perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
   if a.status is distinct from 'assigned' and a.status is distinct from 'accepted' then
-    perform app.fail('assignment_not_accepted', jsonb_build_object('status', a.status));
+    perform app.fail('assignment_not_accepted', delivery.unanswered_to_json(a));
   end if;
   perform delivery.move_reported(d, input, delivery.fetched_at(d));
   update delivery.deliveries x set status = 'picked_up', picked_up_at = clock_timestamp(), status_reason = null, status_notes = null
@@ -44,7 +44,7 @@ begin
   v_due := money.cash_to_take(d, stage);
   if coalesce((cash ->> 'cod')::numeric, 0) <> (v_due ->> 'cod')::numeric
       or coalesce((cash ->> 'delivery_fee')::numeric, 0) <> (v_due ->> 'delivery_fee')::numeric then
-    perform app.fail('cash_amount_mismatch', jsonb_build_object('field', 'cash_collected', 'due', v_due));
+    perform app.fail('cash_amount_mismatch', v_due || jsonb_build_object('field', 'cash_collected', 'due', v_due));
   end if;
 end $$;
 

@@ -115,7 +115,7 @@ begin
     from (values (format('tenant:%s:board', v_tenant)), ('driver:' || v_row.driver_id)) t (topic) where t.topic is not null;
     insert into tenancy.notifications (tenant_id, user_id, type, payload)
     select v_tenant, v_row.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', v_row.assignment_id, 'delivery_id', v_row.id,
-      'delivery_code', v_row.delivery_code)
+      'delivery_code', v_row.delivery_code, 'changed', change_announce.changed)
     where v_row.driver_id is distinct from app.user_id() and v_row.driver_id is not null;
   end loop;
 end $$;

@@ -83,7 +83,7 @@ begin
   if v_reassign then
     perform delivery.assignment_end(a, 'returned');
     insert into tenancy.notifications (tenant_id, user_id, type, payload)
-    select d.tenant_id, a.driver_id, 'assignment_returned', jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id)
+    select d.tenant_id, a.driver_id, 'assignment_returned', delivery.return_noted(d.tenant_id, a.id, d.id, v_override)
     where a.driver_id is not null;
   end if;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));

@@ -83,6 +83,7 @@ language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_patterns text[] := app.contact_patterns(part);
+  v_dialled text[] := app.dialled_patterns(part);
   v_owners uuid[];
 begin
   if app.sees_tenant() then
@@ -99,6 +100,15 @@ begin
     and ($4 or d.delivery_flow <> 'pnd_inbound' or $5 in (d.customer_id, d.institution_user_id)
       or app.folded(d.delivery_code::text || ' ' || d.barcode || ' ' || coalesce(d.external_reference_id, '')) operator(pg_catalog.~~*) any ($3))
   $query$ using v_tenant, app.index_patterns(v_patterns), v_patterns, app.sees_tenant(), app.user_id();
+  -- Telephone numbers that are kept as people wrote them.
+  if cardinality(v_dialled) > 0 then
+    return query execute $query$
+      select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.recipient ->> 'phone') operator(pg_catalog.~) '[^0-9+]'
+      and app.dialled(d.recipient ->> 'phone') operator(pg_catalog.~~*) any ($2)
+      and (app.dialled(d.recipient ->> 'phone') || '') operator(pg_catalog.~~*) any ($3)
+      and ($4 or d.delivery_flow <> 'pnd_inbound' or $5 in (d.customer_id, d.institution_user_id))
+    $query$ using v_tenant, app.index_patterns(v_dialled), v_dialled, app.sees_tenant(), app.user_id();
+  end if;
   if cardinality(v_owners) between 1 and 50 then
     return query
       select d.id from delivery.deliveries d where d.tenant_id = v_tenant and d.customer_id = any (v_owners)

@@ -48,14 +48,15 @@ end $$;
 -- before the move, which may change where the parcel goes.
 -- occurred_at is kept as sent, whenever the report arrives: a driver without a network reports later.
 -- All reports of steps pass here before they move anything; `id` is the delivery as the caller named it.
--- Fails: invalid_occurred_at (more than 72 hours old, or more than 2 minutes ahead).
+-- Fails: invalid_occurred_at {server_time} (more than 72 hours old, or more than 2 minutes ahead).
 create or replace function delivery.move_reported(d delivery.deliveries, input jsonb, place jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_at timestamptz := app.instant(input ->> 'occurred_at');
 begin
   if v_at not between now() - interval '72 hours' and now() + interval '2 minutes' then
-    perform app.fail('invalid_occurred_at', '{"field": "occurred_at"}');
+    perform app.fail('invalid_occurred_at', jsonb_build_object('field', 'occurred_at', 'server_time', clock_timestamp()) || case when v_at > now()
+      then jsonb_build_object('text_key', 'occurred_at_ahead', 'time', app.clock(v_at), 'now', app.clock(clock_timestamp())) else '{}' end);
   end if;
   if v_at is not null or input ->> 'latitude' is not null then
     perform set_config('app.reported', jsonb_build_object('parcel', delivery.parcel_of(d), 'delivery', d.id,

@@ -184,6 +184,10 @@ create index if not exists deliveries_found on delivery.deliveries using gin (ap
   || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
   extensions.gin_trgm_ops);
 
+-- The same of telephone numbers that are kept as people wrote them, with spaces, dashes or brackets.
+create index if not exists deliveries_dialled on delivery.deliveries using gin (app.dialled(recipient ->> 'phone') extensions.gin_trgm_ops)
+  where (recipient ->> 'phone') ~ '[^0-9+]';
+
 -- Postponed deliveries by their day, as lists sort them, and those of which the office is to be notified.
 create index if not exists deliveries_postponed on delivery.deliveries (tenant_id, created_at desc nulls last, id desc) where postponed_to is not null;
 create index if not exists deliveries_postponed_to on delivery.deliveries (postponed_to, tenant_id) where postponed_to is not null;

@@ -86,7 +86,8 @@ begin
   if not v_on and not coalesce((input ->> 'keep_parcels')::boolean, false) then
     v_codes := delivery.parcels_in_hand(v_driver);
     if cardinality(v_codes) > 0 then
-      perform app.fail('driver_has_parcels', jsonb_build_object('delivery_codes', to_jsonb(v_codes)));
+      perform app.fail('driver_has_parcels', jsonb_build_object('delivery_codes', to_jsonb(v_codes))
+        || case when v_driver = app.user_id() then '{"text_key": "driver_has_parcels_in_hand"}'::jsonb else '{}' end);
     end if;
   end if;
   insert into delivery.driver_presence (tenant_id, driver_id) values (app.tenant_id(), v_driver) on conflict do nothing;

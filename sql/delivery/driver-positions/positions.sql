@@ -1,9 +1,10 @@
 -- The positions that drivers' apps send.
 
 -- Keeps the caller's positions: [{latitude, longitude, recorded_at, accuracy_m?, speed_kmh?, heading?, battery_percent?}]
--- under `positions`, 1 to 200 -> {accepted, ignored, next_in_seconds}. Counts as a sign of life.
+-- under `positions`, 1 to 200 -> {accepted, ignored, ahead, next_in_seconds}. Counts as a sign of life.
 -- Ignored: what is older than 24 hours or more than 2 minutes ahead, an instant that was sent before, and everything
--- while the driver is off duty. next_in_seconds: setting general.user_settings.heartbeat_interval_seconds, 30 when unset.
+-- while the driver is off duty; `ahead` are those of a clock that runs ahead.
+-- next_in_seconds: setting general.user_settings.heartbeat_interval_seconds, 30 when unset.
 create or replace function delivery.positions_record(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -31,6 +32,8 @@ begin
     select count(*) into v_accepted from kept;
   end if;
   return jsonb_build_object('accepted', v_accepted, 'ignored', jsonb_array_length(input -> 'positions') - v_accepted,
+    'ahead', (select count(*) from jsonb_to_recordset(input -> 'positions') p (recorded_at timestamptz)
+      where p.recorded_at > now() + interval '2 minutes'),
     'next_in_seconds', coalesce((app.settings('general', 'user_settings') ->> 'heartbeat_interval_seconds')::integer, 30));
 end $$;
 

@@ -41,7 +41,7 @@ begin
   perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
 
   -- Also by items that have their order: what is completed is ended for a repeat too, as checking the batch says.
-  select j.id, (j.manifest).manifest_number, (j.manifest).status, j.obstacle into v_offender
+  select j.manifest, j.obstacle into v_offender
   from (
     select i.manifest_id, min(asked.position) as position
     from unnest(v_ids) with ordinality asked (id, position)
@@ -51,8 +51,7 @@ begin
   join delivery.manifests_evaluate(v_manifests) j on j.id = first.manifest_id and j.obstacle is not null
   order by first.position limit 1;
   if found then
-    perform app.fail(v_offender.obstacle, jsonb_build_object('manifest_id', v_offender.id,
-      'manifest_number', v_offender.manifest_number, 'manifest_status', v_offender.status));
+    perform app.fail(v_offender.obstacle, delivery.manifest_obstacle_to_json(v_offender.manifest, v_offender.obstacle));
   end if;
 
   select coalesce(array_agg(j.id order by asked.position), '{}'), array_agg(distinct j.manifest_id)

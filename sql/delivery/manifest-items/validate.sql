@@ -44,7 +44,8 @@ begin
       ) f on true
     ), manifest as materialized (
       -- Judged once each, not once an item.
-      select j.id, j.manifest, j.obstacle
+      select j.id, j.manifest, j.obstacle, case j.obstacle when 'manifest_delivery_proof_required'
+        then jsonb_build_object('missing', delivery.manifest_proofs_missing(j.id, 'delivery')) else '{}' end as missing
       from delivery.manifests_evaluate((
         select array_agg(distinct i.manifest_id) from found f join delivery.transfer_manifest_items i on i.id = f.id)) j
     )
@@ -56,7 +57,7 @@ begin
           'error_key', coalesce(m.obstacle, j.obstacle),
           'manifest_item_id', i.id, 'barcode_value', i.barcode_value, 'manifest_id', m.id,
           'manifest_number', (m.manifest).manifest_number, 'manifest_status', (m.manifest).status,
-          'current_status', i.status)
+          'current_status', i.status) || coalesce(m.missing, '{}')
       end order by f.position), '[]')
     from found f
     left join delivery.transfer_manifest_items i on i.id = f.id

@@ -1,13 +1,33 @@
+-- The kinds of proof that a stage of a manifest needs and has not: photo, signature.
+create or replace function delivery.manifest_proofs_missing(manifest_id uuid, stage text) returns text[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return array(
+    select split_part(need.key, '_', 1) from jsonb_each_text(tenancy.manifest_settings() #> array['proof_settings', stage]) need
+    where need.value = 'true' and not exists (
+      select from delivery.transfer_manifest_proofs p
+      where p.tenant_id = app.tenant_id() and p.manifest_id = manifest_proofs_missing.manifest_id
+        and p.stage = manifest_proofs_missing.stage and p.kind || '_required' = need.key)
+    order by 1);
+end $$;
+
+-- The params of a refusal because of what forbids a manifest's step: its label, and of a proof which one is missing.
+create or replace function delivery.manifest_obstacle_to_json(m delivery.transfer_manifests, obstacle text) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return delivery.manifest_label_to_json(m) || case obstacle
+    when 'manifest_delivery_proof_required' then jsonb_build_object('missing', delivery.manifest_proofs_missing(m.id, 'delivery'),
+      'text_key', 'manifest_delivery_proof_missing')
+    when 'manifest_pickup_proof_required' then jsonb_build_object('missing', delivery.manifest_proofs_missing(m.id, 'pickup'),
+      'text_key', 'manifest_pickup_proof_missing')
+    else '{}' end;
+end $$;
+
 -- True when every proof that the settings ask for at a stage ('pickup', 'delivery') is there.
 create or replace function delivery.manifest_has_proof(manifest_id uuid, stage text) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return not exists (
-    select from jsonb_each_text(tenancy.manifest_settings() #> array['proof_settings', stage]) need
-    where need.value = 'true' and not exists (
-      select from delivery.transfer_manifest_proofs p
-      where p.tenant_id = app.tenant_id() and p.manifest_id = manifest_has_proof.manifest_id
-        and p.stage = manifest_has_proof.stage and p.kind || '_required' = need.key));
+  return delivery.manifest_proofs_missing(manifest_id, stage) = '{}';
 end $$;
 
 -- Photos and signatures that prove a pickup or a delivery. They are objects of the bucket `proofs`,

@@ -18,7 +18,7 @@ begin
   end if;
   select j.obstacle into v_obstacle from delivery.manifests_evaluate(array[m.id]) j;
   if v_obstacle is not null then
-    perform app.fail(v_obstacle, delivery.manifest_label_to_json(m));
+    perform app.fail(v_obstacle, delivery.manifest_obstacle_to_json(m, v_obstacle));
   end if;
   perform delivery.manifests_start_receiving(array[m.id], 'receiving');
   if v_all then

@@ -16,7 +16,7 @@ begin
   end if;
   v_proof := delivery.manifest_proofs_keep(m.id, 'pickup', input -> 'proof');
   if not delivery.manifest_has_proof(m.id, 'pickup') then
-    perform app.fail('manifest_pickup_proof_required', delivery.manifest_label_to_json(m));
+    perform app.fail('manifest_pickup_proof_required', delivery.manifest_obstacle_to_json(m, 'manifest_pickup_proof_required'));
   end if;
   update delivery.transfer_manifests set status = 'picked_up', picked_up_at = now() where tenant_id = m.tenant_id and id = m.id;
   perform delivery.manifest_event_add(m.id, 'manifest_picked_up', v_proof || delivery.manifest_location(input));

@@ -73,7 +73,7 @@ begin
     (2, 'carrier_reports_outcome', d.carrier_type = 'external', '{}'),
     -- It began at a door, as the return of what its receiver gave.
     (3, 'no_pickup_to_undo', h.id is null, jsonb_build_object('status', d.status)),
-    (4, 'undo_period_over', now() > v_until, jsonb_build_object('undo_until', v_until)),
+    (4, 'undo_period_over', now() > v_until, jsonb_build_object('undo_until', v_until, 'until', app.clock(v_until))),
     (5, 'pickup_not_at_sender', delivery.came_from_elsewhere(d, h.id), '{}'),
     (6, 'pickup_went_on', delivery.pickup_went_on(d, h.id), jsonb_build_object('status', d.status)),
     (7, 'outcome_is_settled', c.status <> 'collected', '{}')

@@ -74,7 +74,7 @@ begin
       and delivery.last_move(d.id) is distinct from o.last_move_id, '{}'),
     (2, 'no_outcome_to_undo', o.id is null, jsonb_build_object('status', d.status)),
     (3, 'outcome_already_undone', o.undone_at is not null, '{}'),
-    (4, 'undo_period_over', now() > v_until, jsonb_build_object('undo_until', v_until)),
+    (4, 'undo_period_over', now() > v_until, jsonb_build_object('undo_until', v_until, 'until', app.clock(v_until))),
     -- It made another move.
     (5, 'outcome_went_on', delivery.last_move(d.id) > o.last_move_id, jsonb_build_object('status', d.status)),
     -- An assignment waits for its driver's answer, or another driver has it. A handover that was rejected does not count.

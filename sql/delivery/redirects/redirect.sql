@@ -82,7 +82,7 @@ begin
   order by r.user_id for no key update;
   perform delivery.assignments_return(unassigned, 'redirected');
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  select a.tenant_id, a.driver_id, 'assignment_returned', jsonb_build_object('assignment_id', a.id, 'delivery_id', a.delivery_id)
+  select a.tenant_id, a.driver_id, 'assignment_returned', delivery.return_noted(a.tenant_id, a.id, a.delivery_id, 'redirected')
   from delivery.assignments a where a.tenant_id = v_tenant and a.id = any (unassigned) and a.driver_id is distinct from app.user_id();
   update delivery.deliveries x set
     dropoff_address_id = to_address,

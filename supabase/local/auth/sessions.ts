@@ -58,19 +58,18 @@ export async function openSession(
 }
 
 /**
- * Exchanges a refresh token for new tokens. Each may be used once; one used again outside the reuse interval was
- * stolen or copied, so its whole session ends.
+ * Exchanges a refresh token for new tokens. Each is used once; one used again is answered with the token that the session has now while the reuse
+ * interval lasts, and the one before that token for as long as it is unused: its client lost the answer. Any other was stolen or copied, so the
+ * whole session ends.
  */
 export async function refreshSession(issuer: TokenIssuer, refreshToken: string) {
   const outcome = await issuer.sql.begin(async (sql) => {
     const [found] = await sql<
-      { user_id: string; session_id: string; used: boolean; in_interval: boolean }[]
+      { user_id: string; session_id: string; used: boolean }[]
     >`
-      select user_id, session_id, revoked as used,
-        updated_at > now() - make_interval(secs => ${issuer.config.refreshReuseInterval}) as in_interval
-      from auth.refresh_tokens where token = ${refreshToken} for update`;
+      select user_id, session_id, revoked as used from auth.refresh_tokens where token = ${refreshToken} for update`;
     if (!found?.session_id) return "refresh_token_not_found";
-    if (found.used && !found.in_interval) {
+    if (found.used && !await mayBeUsedAgain(issuer, sql, refreshToken)) {
       await sql`delete from auth.sessions where id = ${found.session_id}`;
       return "refresh_token_already_used";
     }
@@ -135,6 +134,19 @@ export async function endSessions(
 
 function refuseBanned(user: UserRow): void {
   if (isBanned(user)) throw new AuthFailure(400, "user_banned", "User is banned");
+}
+
+/** Whether a used token is still in the reuse interval, or the parent of the one that its session would use next. */
+async function mayBeUsedAgain(
+  { config }: TokenIssuer,
+  sql: postgres.TransactionSql,
+  refreshToken: string,
+): Promise<boolean> {
+  const [row] = await sql<{ allowed: boolean }[]>`
+    select u.updated_at > now() - make_interval(secs => ${config.refreshReuseInterval}) or u.token = (
+      select t.parent from auth.refresh_tokens t where t.session_id = u.session_id and not t.revoked order by t.id desc limit 1) as allowed
+    from auth.refresh_tokens u where u.token = ${refreshToken}`;
+  return row?.allowed === true;
 }
 
 async function rotate(

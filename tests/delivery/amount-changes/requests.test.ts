@@ -100,7 +100,9 @@ describe("a driver's change", () => {
   test("is one at a time, whoever changes", async () => {
     const { id, one } = await requested();
     for (const by of [tenant.driver, tenant.ops, tenant.customer]) {
-      expect(await change(by, id, 3000)).toFailWith(409, "amount_change_pending");
+      const again = await change(by, id, 3000);
+      expect(again).toFailWith(409, "amount_change_pending");
+      expect(again.body.message).toMatch(by === tenant.driver ? /office's decision/ : /Approve or/);
     }
     expect(await decide(tenant.ops, id, one, "decline")).toSucceed(200);
     expect(await change(tenant.ops, id, 3000)).toSucceed(201);

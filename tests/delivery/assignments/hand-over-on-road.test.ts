@@ -43,10 +43,13 @@ test("goes along as it is; cash stays with who took it, and the rest is the new 
   expect(await statusOf(id)).toBe("in_transit");
   expect(await move(tenant.driver, id, "complete")).toFailWith(409, "assignment_ended");
   for (const step of ["complete", "fail", "return"]) {
-    expect(await move(tenant.driver2, id, step, step === "fail" ? { reason: "absent" } : {}), step)
-      .toFailWith(409, "assignment_not_accepted");
+    const early = await move(tenant.driver2, id, step, step === "fail" ? { reason: "absent" } : {});
+    expect(early, step).toFailWith(409, "assignment_not_accepted");
+    expect(early.body.message).toMatch(/^You have not accepted/);
   }
-  expect(await move(tenant.ops, id, "complete")).toFailWith(409, "assignment_not_accepted");
+  const forThem = await move(tenant.ops, id, "complete");
+  expect(forThem).toFailWith(409, "assignment_not_accepted");
+  expect(forThem.body.message).toMatch(/^The driver has not accepted/);
   const bulk = moved.body.bulk_assignment_id;
   expect(await answer(tenant.driver, bulk, "accepted")).toFailWith(403, "forbidden");
   const confirmed = await answer(tenant.driver2, bulk, "accepted");

@@ -45,7 +45,9 @@ const reject = async (by: Person, ...of: string[]) => {
 };
 
 test("who gave deliveries to a driver who rejects them, once for a bulk", async () => {
-  const ids = [(await newDelivery(ground)).id, (await newDelivery(ground)).id];
+  const made = [await newDelivery(ground), await newDelivery(ground)];
+  const ids = made.map(({ id }) => id);
+  const delivery_codes = made.map((one) => one.delivery_code);
   const bulk = await tenant.dispatcher.post(`${assignments}/bulk`, {
     driver_id: tenant.driver.id,
     delivery_ids: ids,
@@ -55,10 +57,12 @@ test("who gave deliveries to a driver who rejects them, once for a bulk", async 
   const driver_name = await nameOf(tenant.driver);
   expect(await toldOf("assignments_rejected")).toEqual({
     to: ["dispatcher"],
-    payload: { driver_id: tenant.driver.id, driver_name, assignment_count: 2 },
+    payload: { driver_id: tenant.driver.id, driver_name, assignment_count: 2, delivery_codes },
   });
   expect(await textOf(tenant.dispatcher, "assignments_rejected")).toEqual([
-    `${driver_name} rejected 2 of the deliveries that they were given: please assign them to somebody else.`,
+    `${driver_name} rejected 2 of the deliveries that they were given: please assign them to somebody else. Delivery numbers: ${
+      delivery_codes.join(", ")
+    }.`,
   ]);
 });
 
@@ -89,15 +93,29 @@ test("nobody, while another driver is searched for", async () => {
 
 test("who handed a parcel over that the new driver does not take", async () => {
   const to = await newDriver(tenant);
-  const { id } = await deliveryIn(ground, "in_transit");
+  const { id, delivery_code } = await deliveryIn(ground, "in_transit");
   expect(await handOver(tenant.dispatcher, tenant.driver, to, [id])).toSucceed(201);
   const [{ id: given }] = (await to.get(assignments)).body.assignments;
-  await reject(to, given);
+  const no = { status: "rejected", reason: "No room left." };
+  expect(await to.put(`${assignments}/${given}`, no)).toSucceed(200);
   const driver_name = await nameOf(to);
   expect(await toldOf("handover_rejected")).toEqual({
     to: ["dispatcher"],
-    payload: { driver_id: to.id, driver_name, assignment_count: 1 },
+    payload: {
+      driver_id: to.id,
+      driver_name,
+      assignment_count: 1,
+      delivery_id: id,
+      delivery_code,
+      delivery_codes: [delivery_code],
+      reason: "No room left.",
+      holders: [{ driver_id: tenant.driver.id, driver_name: await nameOf(tenant.driver) }],
+    },
   });
+  expect(await textOf(tenant.dispatcher, "handover_rejected")).toEqual([
+    `${driver_name} rejected the handover of a parcel: it is with the driver before. Delivery number: ${delivery_code}. ` +
+    `Now with: ${await nameOf(tenant.driver)}. Reason: No room left.`,
+  ]);
   expect((await toldOf("assignments_rejected")).to).toEqual([]);
 });
 

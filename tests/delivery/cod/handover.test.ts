@@ -34,7 +34,14 @@ describe("handover", () => {
       counted_amount: null,
       difference: null,
     });
-    expect(await declare(tenant, 10)).toFailWith(409, "handover_already_declared");
+    const twice = await declare(tenant, 10);
+    expect(twice).toFailWith(409, "handover_already_declared");
+    expect(twice.body).toMatchObject({
+      cash_handover_id: declared.body.data.id,
+      amount: 1250,
+      currency: "IQD",
+      message: expect.stringContaining("1250 IQD"),
+    });
     expect(await remitted()).toFailWith(409, "cash_handover_required");
     const counted = await act(tenant, declared.body.data.id, "count", { counted_amount: 1250 });
     expect(counted.body.data).toMatchObject({

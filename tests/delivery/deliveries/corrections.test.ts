@@ -136,7 +136,12 @@ describe("an ordered delivery", () => {
       where tenant_id = ${tenant.id} and type = 'delivery_changed' and payload ->> 'delivery_id' = ${id}`;
     expect(told).toEqual({
       user_id: tenant.driver.id,
-      payload: { assignment_id: assignment, delivery_id: id, delivery_code },
+      payload: {
+        assignment_id: assignment,
+        delivery_id: id,
+        delivery_code,
+        changed: ["recipient"],
+      },
     });
   });
 });

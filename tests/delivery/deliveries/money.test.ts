@@ -124,6 +124,7 @@ describe("cash", () => {
       expect(answer.body).toMatchObject({
         field: "cash_collected",
         due: { cod: 7000, delivery_fee: 2000, currency: "IQD" },
+        message: expect.stringMatching(/7000 IQD for the parcel and 2000 IQD for its delivery/),
       });
     }
     expect(await rowsOf(id)).toEqual([]);

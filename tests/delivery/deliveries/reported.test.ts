@@ -102,6 +102,10 @@ test("a time too long ago or ahead, and half a place, are refused and change not
     const answer = await move(tenant.driver, id, "pickup", { occurred_at });
     expect(answer).toFailWith(400, "invalid_occurred_at");
     expect(answer.body.field).toBe("occurred_at");
+    expect(Math.abs(Date.parse(answer.body.server_time) - Date.now())).toBeLessThan(60_000);
+    expect(answer.body.message).toMatch(
+      occurred_at < ago(0) ? /at most 72 hours ago/ : /is ahead of the server's .*: set the time/,
+    );
   }
   expect((await move(tenant.driver, id, "pickup", { latitude: 33 })).body.field).toBe("longitude");
   expect((await historyOf(id)).at(-1)!.to_status).toBe("accepted");

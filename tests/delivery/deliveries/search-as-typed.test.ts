@@ -3,7 +3,7 @@
  * also by zone and promised time.
  */
 import fc from "fast-check";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { seed } from "../../prove/proof.ts";
 import { sql } from "../../support/db.ts";
 import { type Ground, newDelivery, newGround, path } from "../../support/deliveries.ts";
@@ -51,6 +51,45 @@ test("the number with the country's code finds the one without", async () => {
   expect(await found("+964 770 123 4568")).toEqual([local.id]);
 });
 
+describe.each([
+  "+964 750 123 9002",
+  "0750-123-9002",
+  "(0750) 1239002",
+  "00964 750 123 90 02",
+  "\u202a+964\u00a0750\u00a0123\u00a09002\u202c",
+])("the number that is kept as %s", (phone) => {
+  let kept: { id: string };
+  let company: Tenant;
+  beforeAll(async () => {
+    company = await newTenant();
+    kept = await newDelivery(await newGround(company), { recipient: { name: "ئازاد", phone } });
+    await newDelivery(await newGround(company), { recipient: { phone: "0750 123 9003" } });
+  });
+
+  test.each([
+    "07501239002",
+    "+9647501239002",
+    "009647501239002",
+    "0750 123 9002",
+    "0750-123-9002",
+    "٠٧٥٠ ١٢٣ ٩٠٠٢",
+    "1239002",
+    "\u2066+964 750 123 9002\u2069",
+  ])("is found by %s", async (search) => {
+    const answer = await company.dispatcher.get(path, { query: { search } });
+    expect(answer.body.data.map(({ id }: { id: string }) => id)).toEqual([kept.id]);
+  });
+
+  test("is answered as it was written, without the marks around it, and is found as it was kept before", async () => {
+    const { body } = await company.dispatcher.get(`${path}/${kept.id}`);
+    expect(body.delivery.recipient.phone).toBe(phone.replace(/[\u202a\u202c]/g, ""));
+    const before = sql.json({ phone: "\u202a٠٧٥٠ ١٢٣ ٩٠٠٢\u202c" });
+    await sql`update delivery.deliveries set recipient = ${before} where id = ${kept.id}`;
+    const answer = await company.dispatcher.get(path, { query: { search: "+9647501239002" } });
+    expect(answer.body.data.map(({ id }: { id: string }) => id)).toEqual([kept.id]);
+  });
+});
+
 test("a number that only ends alike is another", async () => {
   expect(await found("+9647711234567")).toEqual([]);
   expect(await found("234567")).toEqual([abroad.id]);
@@ -63,11 +102,13 @@ test("a number that only ends alike is another", async () => {
 });
 
 test("people are found by their number with and without the country's code; goods have no telephone", async () => {
-  await sql`update tenancy.profiles set phone = '07709876543' where id = ${tenant.institution.id}`;
-  const people = await tenant.ops.get("/delivery/institutions", {
-    query: { search: "+964 770 987 6543" },
-  });
-  expect(people.body.data.map(({ id }: { id: string }) => id)).toEqual([tenant.institution.id]);
+  for (const phone of ["07709876543", "(0770) 987-6543", "+964 770 987 6543"]) {
+    await sql`update tenancy.profiles set phone = ${phone} where id = ${tenant.institution.id}`;
+    for (const search of ["+964 770 987 6543", "07709876543"]) {
+      const people = await tenant.ops.get("/delivery/institutions", { query: { search } });
+      expect(people.body.data.map(({ id }: { id: string }) => id)).toEqual([tenant.institution.id]);
+    }
+  }
   for (const barcode of ["0012345678901", "0092345678901"]) {
     const made = await tenant.ops.post("/warehousing/inventory-items", {
       name: barcode,
@@ -172,6 +213,27 @@ test("a dispatcher finds what waits for a zone, and what was promised for a day"
   const day = (from: string, to: string) => ({ column_filters: { promised_at: { from, to } } });
   expect(await listed(day("2027-02-03", "2027-02-03"))).toEqual([there.id]);
   expect(await listed(day("2027-02-04", "2027-02-05"))).toEqual([]);
+});
+
+test("numbers and days of a query come in the digits of any keyboard", async () => {
+  const arabic = (text: string | number) =>
+    String(text).replace(/\d/g, (digit) => "٠١٢٣٤٥٦٧٨٩"[Number(digit)]);
+  const of = async (query: Record<string, string | object>) =>
+    (await tenant.dispatcher.get(path, { query })).body.data.map((each: { id: string }) => each.id);
+  expect(await of({ column_filters: { delivery_code: arabic(abroad.delivery_code) } })).toEqual([
+    abroad.id,
+  ]);
+  const day = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  expect(await of({ date_from: arabic(day) })).toEqual([]);
+  expect(await of({ limit: arabic(1) })).toHaveLength(1);
+  const cash = await tenant.admin.get("/delivery/cod-collections", {
+    query: { delivery_code: arabic(174), from_date: "٢٠٢٦-١١-٢٩" },
+  });
+  expect(cash).toSucceed(200);
+  const wrong = await tenant.admin.get("/delivery/cod-collections", {
+    query: { from_date: "٢٠٢٦-١٣-٢٩" },
+  });
+  expect(wrong).toFailWith(400, "validation_failed");
 });
 
 test("other lists, too: people by telephone", async () => {

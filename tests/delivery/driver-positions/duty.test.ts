@@ -121,6 +121,7 @@ describe("parcels in hand", () => {
     const refused = await driver.post(path, { on_duty: false });
     expect(refused).toFailWith(409, "driver_has_parcels");
     expect(refused.body.delivery_codes).toEqual([held.delivery_code]);
+    expect(refused.body.message).toMatch(/^You still have parcels: \d+\./);
 
     const kept = await driver.post(path, { on_duty: false, keep_parcels: true });
     expect(kept.body.data.driver.on_duty).toBe(false);

@@ -68,7 +68,7 @@ describe("accepted and ignored", () => {
     const good = point(60);
     const first = await send(driver, good, point(86_500), point(-180), point(-60));
     expect(first).toSucceed(202);
-    expect(first.body.data).toEqual({ accepted: 2, ignored: 2, next_in_seconds: 30 });
+    expect(first.body.data).toEqual({ accepted: 2, ignored: 2, ahead: 1, next_in_seconds: 30 });
     const again = await send(driver, good, good, point(30));
     expect(again.body.data).toMatchObject({ accepted: 1, ignored: 2 });
   });

@@ -105,6 +105,10 @@ test.each(
     manifest_item_id: manifest.itemIds[0],
   });
   if (key) expect(row.error_message.length).toBeGreaterThan(5);
+  if (key === "manifest_delivery_proof_required") {
+    expect(row.missing).toContain("signature");
+    expect(row.error_message).toMatch(/delivery proof: .*signature\.$/);
+  }
   expect(row.allowed_manifest_statuses).toEqual(
     key === "manifest_bulk_order_creation_not_allowed"
       ? ["awaiting_receipt", "receiving", "received", "received_with_exceptions", "processing"]

@@ -127,6 +127,7 @@ describe("pickup", () => {
       const refused = await tenant.driver.post(path, body);
       expect(refused).toFailWith(409, "manifest_pickup_proof_required");
       expect(refused.body).toMatchObject({
+        missing: ["photo"],
         manifest_number: manifest.number,
         manifest_status: "draft",
       });

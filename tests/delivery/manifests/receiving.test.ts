@@ -42,6 +42,10 @@ describe("starting to receive", () => {
         manifest_status: "awaiting_receipt",
       });
       expect(refused.body.message).toContain(manifest.number);
+      if (manifest !== missing) {
+        expect(refused.body.missing).toContain("signature");
+        expect(refused.body.message).toMatch(/delivery proof: .*signature\.$/);
+      }
       expect(await countEvents(manifest.id, "receiving_started")).toBe(0);
     }
     const ready = await newManifest(tenant);

@@ -141,6 +141,7 @@ describe("the outcome failed", () => {
     expect(none.body).toMatchObject({
       field: "proofs.photo_urls",
       missing: ["photo", "note", "place"],
+      message: "What this reason needs is missing: photo, note, place.",
     });
     const partial = await report(at.driver, id, { ...gate, note: "Locked" });
     expect(partial.body.missing).toEqual(["photo", "place"]);

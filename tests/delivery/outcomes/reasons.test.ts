@@ -26,7 +26,7 @@ test("of a result for which the company has none, the refusal says so", async ()
   expect(none).toFailWith(400, "outcome_evidence_required");
   expect(none.body.message).toContain("offers no reason for this result");
   const missing = await report(at.driver, id, { result: "failed" });
-  expect(missing.body.message).toContain("reason_code");
+  expect(missing.body.message).toBe("What this reason needs is missing: reason.");
 });
 
 test("without settings there are twelve, in three languages, and postponing never counts", async () => {

@@ -40,6 +40,7 @@ test("its driver for the minutes of the setting, operations for 72 hours", async
   const late = await undo(tenant.driver, id);
   expect(late).toFailWith(409, "undo_period_over");
   expect(late.body.undo_until).toEqual(expect.any(String));
+  expect(late.body.message).toMatch(/until (\d{4}-\d\d-\d\d )?\d\d:\d\d\.$/);
   expect(await undo(tenant.ops, id)).toSucceed(200);
   await saveSettings(tenant.id, "delivery.attempts", { undo_minutes: 30 });
   expect(Math.abs(await until(tenant.driver, id) - 30 * 60_000)).toBeLessThan(60_000);

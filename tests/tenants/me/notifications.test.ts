@@ -33,7 +33,7 @@ async function assigned() {
 
 describe("a driver", () => {
   test("reads of a delivery that was assigned, in their language, and marks it as read", async () => {
-    const { assignment } = await assigned();
+    const { id, delivery_code, assignment } = await assigned();
     const answer = await tenant.driver.get(`${path}?unread=true&language=ar`);
     expect(answer).toSucceed(200);
     const [newest] = answer.body.data;
@@ -41,8 +41,11 @@ describe("a driver", () => {
       id: expect.any(String),
       tenant_id: tenant.id,
       type: "assignment_created",
-      message: "أُسندت إليك شحنة.",
+      message: `أُسندت إليك شحنة. رقم الشحنة: ${delivery_code}.`,
       payload: {
+        delivery_id: id,
+        delivery_code,
+        delivery_codes: [delivery_code],
         assignment_id: assignment,
         assignment_count: 1,
         total_units: 2,
@@ -81,7 +84,7 @@ describe("a driver", () => {
   });
 
   test("is notified that what they failed to deliver goes to somebody else", async () => {
-    const { id, assignment } = await assigned();
+    const { id, delivery_code, assignment } = await assigned();
     await tenant.driver.put(`/delivery/assignments/${assignment}`, { status: "accepted" });
     for (const [step, body] of [["pickup", {}], ["fail", { reason: "absent" }]] as const) {
       expect(await tenant.driver.post(`${deliveries}/${id}/${step}`, body)).toSucceed(200);
@@ -94,7 +97,14 @@ describe("a driver", () => {
     ).toSucceed(200);
     const { body } = await tenant.driver.get(`${path}?type=assignment_returned`);
     expect(body.data).toMatchObject([{
-      payload: { assignment_id: assignment, delivery_id: id },
+      message:
+        `A delivery was withdrawn from you. Delivery number: ${delivery_code}. Reason: Other way home.`,
+      payload: {
+        assignment_id: assignment,
+        delivery_id: id,
+        delivery_code,
+        reason: "Other way home",
+      },
     }]);
   });
 });

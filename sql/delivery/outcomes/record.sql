@@ -23,7 +23,9 @@ begin
   values (d.tenant_id, d.id, p_result, d.status, a.id, a.driver_id,
     jsonb_build_object('attempts_used', d.attempts_used, 'attempts_exhausted', d.attempts_exhausted, 'received_by', d.recipient -> 'received_by',
       'transfer_kind', d.transfer_kind, 'dropoff_warehouse_id', d.dropoff_warehouse_id, 'ordered_to_warehouse_id', d.ordered_to_warehouse_id,
-      'postponed_to', d.postponed_to, 'amount_change_id', amount_change),
+      'postponed_to', d.postponed_to, 'amount_change_id', amount_change)
+    || coalesce((select jsonb_build_object('redirect_id', r.id) from delivery.redirects r
+      where r.tenant_id = d.tenant_id and r.delivery_id = delivery.parcel_of(d) and r.created_at = now() and r.late_at = 'door'), '{}'),
     delivery.last_move(d.id), app.user_id());
 end $$;
 

@@ -151,6 +151,7 @@ begin
     perform delivery.kept_amount_undo(delivery.parcel_of(d), o, reason);
   end if;
   perform delivery.outcome_reassign(o, d);
+  perform delivery.redirect_again(delivery.parcel_of(d), (o.before ->> 'redirect_id')::uuid);
 end $$;
 
 -- Gives the delivery back to its driver by a copy of the assignment that the outcome ended; nothing where one is live, or nobody carried it.

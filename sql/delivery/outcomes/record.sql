@@ -77,7 +77,12 @@ begin
     where p.tenant_id = d.tenant_id and (p.id = d.original_delivery_id or p.parent_id = d.original_delivery_id)
       and o.undone_in = pg_current_xact_id() and o.created_at = d.created_at))
   or (p_from in ('picked_up', 'in_transit') and d.status in ('assigned', 'accepted') and d.picked_up_at is null
-    and d.status_reason is not distinct from 'pickup_undone');
+    and d.status_reason is not distinct from 'pickup_undone')
+  -- The leg that was to follow one whose return is undone.
+  or (p_from = 'cancelled' and d.status = 'draft' and d.leg = 'B' and exists (
+    select from delivery.deliveries a
+    join delivery.outcomes o on o.tenant_id = a.tenant_id and o.delivery_id = a.id
+    where a.tenant_id = d.tenant_id and a.parent_id = d.parent_id and a.leg = 'A' and o.result = 'returned' and o.undone_in = pg_current_xact_id()));
 end $$;
 
 -- Nobody calls it but the guard of deliveries.

@@ -95,7 +95,7 @@ export const cash: readonly Invariant[] = [
     sql: `select p.id from money.payments p
       left join lateral (select count(*) as n, sum(t.amount) as amount from money.cash_transfers t
         where t.tenant_id = p.tenant_id and t.refund_id = p.id and t.reversed_at is null) t on true
-      where p.tenant_id = $1 and p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash'
+      where p.tenant_id = $1 and p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash' and p.status <> 'CANCELLED'
         and (p.status, t.n, coalesce(t.amount, p.amount)) is distinct from
           (case when t.n = 1 then 'SUCCESS' else 'pending' end, least(t.n, 1), p.amount)`,
   },

@@ -125,6 +125,9 @@ declare
   v_shipment uuid;
   v_carrier text;
 begin
+  if d.status = 'failed' then
+    perform app.fail('invalid_status_transition', '{"from": "failed", "to": "delivered", "text_key": "delivery_failed_before"}');
+  end if;
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
   perform delivery.require_off_waybill(d, a, 'delivered');
   if v_door and delivery.redirect_at_door(v_parcel, input) is not null then

@@ -45,7 +45,7 @@ test("completing what was reported failed says what is known and what to do", as
   expect(late).toFailWith(409, "invalid_status_transition");
   expect(late.body).toMatchObject({ from: "failed", to: "delivered" });
   expect(late.body.message).toMatch(/is known already: failed.*retry/);
-  await moves(tenant.ops, id, ["retry", { override_reason: "He is there" }]);
+  await moves(tenant.ops, id, ["retry", { override_reason: "Is there now" }]);
   await moves(tenant.driver, id, "complete");
 });
 

@@ -9,6 +9,7 @@ const derived = [
   "delivery.deliveries.source_snapshot",
   "delivery.driver_searches.passed_over",
   "delivery.outcomes.before",
+  "delivery.redirects.before",
   "delivery.transfer_manifest_events.payload",
   "delivery.transfer_manifests.source_snapshot",
   "integration.event_types.event_data",

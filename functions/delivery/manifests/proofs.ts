@@ -19,7 +19,12 @@ export const manifestProofs: AnyEndpoint[] = [
     body: AddProofs,
     response: ProofsAdded,
     status: 201,
-    errors: ["manifest_not_found", "manifest_action_not_allowed", "invalid_proof_url"],
+    errors: [
+      "manifest_not_found",
+      "assignment_ended",
+      "manifest_action_not_allowed",
+      "invalid_proof_url",
+    ],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.manifest_proofs_add", { ...body, id: params.manifest_id }),
     }),
@@ -35,7 +40,7 @@ export const manifestProofs: AnyEndpoint[] = [
     response: ProofUploadResponse,
     confidential: true,
     status: 201,
-    errors: ["manifest_not_found", "manifest_action_not_allowed"],
+    errors: ["manifest_not_found", "assignment_ended", "manifest_action_not_allowed"],
     run: ({ db, params, body }) =>
       uploadPlace(db, "delivery.manifest_proof_place", params.manifest_id, body),
   }),

@@ -131,6 +131,7 @@ export const manifests: AnyEndpoint[] = [
     status: 201,
     errors: [
       "manifest_not_found",
+      "assignment_ended",
       "manifest_action_not_allowed",
       "invalid_barcode",
       "barcode_already_used",
@@ -150,7 +151,12 @@ export const manifests: AnyEndpoint[] = [
     feature,
     params: ids("manifest_id", "item_id"),
     response: ItemRemoved,
-    errors: ["manifest_not_found", "manifest_action_not_allowed", "item_not_found"],
+    errors: [
+      "manifest_not_found",
+      "assignment_ended",
+      "manifest_action_not_allowed",
+      "item_not_found",
+    ],
     run: async ({ db, params }) => ({
       data: await db.call("delivery.manifest_item_remove", {
         id: params.manifest_id,

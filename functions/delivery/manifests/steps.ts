@@ -25,6 +25,7 @@ export const manifestSteps: AnyEndpoint[] = [
     body: StepWithProof,
     errors: [
       "manifest_not_found",
+      "assignment_ended",
       "invalid_status_transition",
       "manifest_has_no_items",
       "manifest_pickup_proof_required",
@@ -39,7 +40,7 @@ export const manifestSteps: AnyEndpoint[] = [
     path: "/transfer-manifests/:manifest_id/depart",
     summary: "Depart: picked_up to in_transit",
     access: operationsOrDriver,
-    errors: ["manifest_not_found", "invalid_status_transition"],
+    errors: ["manifest_not_found", "assignment_ended", "invalid_status_transition"],
     run: async ({ db, params }) => ({
       data: await db.call("delivery.manifest_depart", { id: params.manifest_id }),
     }),
@@ -50,7 +51,12 @@ export const manifestSteps: AnyEndpoint[] = [
     summary: "The driver is at the processing point: to awaiting_receipt",
     access: operationsOrDriver,
     body: StepWithProof,
-    errors: ["manifest_not_found", "invalid_status_transition", "invalid_proof_url"],
+    errors: [
+      "manifest_not_found",
+      "assignment_ended",
+      "invalid_status_transition",
+      "invalid_proof_url",
+    ],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.manifest_arrive", { ...body, id: params.manifest_id }),
     }),
@@ -136,7 +142,7 @@ export const manifestSteps: AnyEndpoint[] = [
     summary: "Cancel a manifest until receiving begins; a driver only their drafts",
     access: operationsOrDriver,
     body: Cancel,
-    errors: ["manifest_not_found", "invalid_status_transition"],
+    errors: ["manifest_not_found", "assignment_ended", "invalid_status_transition"],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.manifest_cancel", { ...body, id: params.manifest_id }),
     }),

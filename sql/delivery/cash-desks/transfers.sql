@@ -183,6 +183,7 @@ declare
 begin
   select x.* into p from money.payments x
   where x.tenant_id = app.tenant_id() and x.id = refund and x.category = 'DELIVERY' and x.type = 'REFUND' and x.payment_method = 'cash'
+    and x.status <> 'CANCELLED'
   for no key update;
   if p.id is null then
     perform app.fail('cash_refund_not_found');

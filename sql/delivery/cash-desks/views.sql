@@ -49,6 +49,8 @@ select p.id, p.delivery_id, d.delivery_code, p.amount, p.currency, case p.status
 from money.payments p
 join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
 left join money.cash_transfers t on t.tenant_id = p.tenant_id and t.refund_id = p.id and t.reversed_at is null
-where p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash';
+where p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash'
+  -- Of a return that was undone nothing is due.
+  and p.status <> 'CANCELLED';
 
 grant select on money.cash_refunds_list to barid_caller;

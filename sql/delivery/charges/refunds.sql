@@ -77,6 +77,7 @@ declare
   v_in_cash numeric;
   v_wallet uuid;
   v_payment uuid;
+  v_reference uuid;
   v_line jsonb;
   v_cash boolean;
 begin
@@ -86,7 +87,8 @@ begin
   perform from money.payments p
   where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE') and p.status = 'SUCCESS'
   order by p.id for no key update;
-  if exists (select from money.payments r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.type = 'REFUND') then
+  if exists (select from money.payments r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.type = 'REFUND'
+      and r.status <> 'CANCELLED') then
     return '{"refunded": false, "refund_due": null}';
   end if;
   select * into v_paid from money.payments p
@@ -115,8 +117,11 @@ begin
   values (d.tenant_id, 'DELIVERY', 'REFUND', 'SUCCESS', 'wallet', v_total, d.currency, v_wallet, d.id,
     coalesce(v_paid.id, v_change.id)::text, app.user_id(), now())
   returning id into v_payment;
+  -- Once: after one that was reversed, the journal names the refund itself.
+  v_reference := case when exists (select from money.payments r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.type = 'REFUND'
+    and r.status = 'CANCELLED') then v_payment else coalesce(v_paid.id, v_change.id) end;
   v_line := jsonb_build_object('journal', 'refund', 'kind', 'delivery_fee_refund', 'reference_type', 'payment',
-    'reference_id', coalesce(v_paid.id, v_change.id), 'description', 'Delivery ' || d.delivery_code);
+    'reference_id', v_reference, 'description', 'Delivery ' || d.delivery_code);
   -- Cash came from outside, the rest out of the tenant's wallet; where less than the cash is left, the tenant gets that back.
   perform money.post((
     select jsonb_agg(v_line || jsonb_build_object('account_id', e.account, 'amount', e.amount) order by e.position)

@@ -55,6 +55,32 @@ begin
   return jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount);
 end $$;
 
+-- Reverses the refund of a fee that a return at this moment made: one to a wallet by the mirror of its journal, one that waits at a desk by
+-- its end. Nothing where none was made. The delivery is locked. SECURITY DEFINER, as all writers of payments.
+-- Fails: insufficient_wallet_balance (the payer spent it), outcome_went_on (a desk has paid it).
+create or replace function money.delivery_fee_unrefund(p_parcel uuid, p_refunded_at timestamptz, p_reason text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  r money.payments;
+begin
+  update money.payments p set status = 'CANCELLED', processed_at = now()
+  where p.tenant_id = app.tenant_id() and p.delivery_id = p_parcel and p.type = 'REFUND' and p.created_at = p_refunded_at
+    and p.status <> 'CANCELLED' and (p.payment_method = 'wallet' or p.status = 'pending')
+  returning * into r;
+  -- A desk may have paid it while this waited.
+  if exists (select from money.payments p where p.tenant_id = app.tenant_id() and p.delivery_id = p_parcel and p.type = 'REFUND'
+      and p.created_at = p_refunded_at and p.status <> 'CANCELLED') then
+    perform app.fail('outcome_went_on');
+  end if;
+  if r.payment_method = 'wallet' then
+    perform money.reverse('delivery_fee_refund', 'payment', case when exists (select from money.ledger_transactions t
+      where t.tenant_id = r.tenant_id and t.kind = 'delivery_fee_refund' and t.reference_type = 'payment' and t.reference_id = r.id)
+      then r.id else r.reference::uuid end, p_reason);
+  end if;
+end $$;
+
+grant execute on function money.delivery_fee_unrefund(uuid, timestamptz, text) to barid_caller;
+
 -- Reversed cash whose payments or pay still count as of a moment, though they were made with it: a difference of kind reversed_row each.
 create or replace function money.reversed_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, driver_id uuid, currency text, expected numeric, found numeric, rows uuid[])

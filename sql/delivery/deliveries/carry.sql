@@ -15,13 +15,15 @@ create or replace function delivery.delivery_taken(d delivery.deliveries, input 
 language plpgsql set search_path = '' as $$
 declare
   a delivery.assignments := delivery.require_carrier(d);
-  v_due jsonb := money.cash_to_take(d, 'pickup');
+  v_due jsonb;
 begin
   perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
   if a.status is distinct from 'assigned' and a.status is distinct from 'accepted' then
     perform app.fail('assignment_not_accepted', delivery.unanswered_to_json(a));
   end if;
   perform delivery.move_reported(d, input, delivery.fetched_at(d));
+  perform delivery.redirect_at_pickup(delivery.parcel_terms(d), input);
+  v_due := money.cash_to_take(d, 'pickup');
   update delivery.deliveries x set status = 'picked_up', picked_up_at = clock_timestamp(), status_reason = null, status_notes = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
   perform delivery.moving_exception_expect(d);
@@ -118,13 +120,22 @@ declare
   v_door boolean := d.delivery_flow <> 'pnd_inbound' and not v_transferred;
   v_warehouse uuid := case when v_transferred then d.dropoff_warehouse_id else delivery.ends_in(d) end;
   v_due record;
-  v_cash jsonb := delivery.cash_summary(money.cash_to_take(d, 'dropoff'));
+  v_cash jsonb;
   v_change uuid := (input ->> 'amount_change_id')::uuid;
   v_shipment uuid;
   v_carrier text;
 begin
+  if d.status = 'failed' then
+    perform app.fail('invalid_status_transition', '{"from": "failed", "to": "delivered", "text_key": "delivery_failed_before"}');
+  end if;
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
   perform delivery.require_off_waybill(d, a, 'delivered');
+  if v_door and delivery.redirect_at_door(v_parcel, input) is not null then
+    d := delivery.lock_delivery(d.id);
+    v_parcel := delivery.parcel_terms(d);
+    v_warehouse := delivery.ends_in(d);
+  end if;
+  v_cash := delivery.cash_summary(money.cash_to_take(d, 'dropoff'));
   perform delivery.move_reported(d, input, delivery.brought_to(d));
   if v_transferred and not warehousing.transfer_ends(d) then
     perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
@@ -171,6 +182,9 @@ begin
   perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
   perform warehousing.receipts_withdraw(d.id);
   perform delivery.assignment_end(a, 'completed');
+  if v_door then
+    perform delivery.redirect_settle(v_parcel.id, a.driver_id);
+  end if;
   if v_carrier is not null then
     perform money.carrier_cash_collected(v_parcel.id, v_shipment, v_carrier);
   elsif v_door then

@@ -28,12 +28,20 @@ begin
   return d;
 end $$;
 
+-- How a refusal names a move that is not possible; one to where it is already was done before.
+create or replace function delivery.move_refused(from_status text, to_status text) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('from', from_status, 'to', to_status)
+    || case when from_status = to_status then '{"text_key": "status_reached_already"}' else '{}' end::jsonb;
+end $$;
+
 -- Refuses a move from any other status than these. Fails: invalid_status_transition.
 create or replace function delivery.require_move(d delivery.deliveries, allowed text[], target text) returns void
 language plpgsql stable set search_path = '' as $$
 begin
   if d.status <> all (allowed) then
-    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', target));
+    perform app.fail('invalid_status_transition', delivery.move_refused(d.status, target));
   end if;
 end $$;
 

@@ -161,6 +161,10 @@ begin
   if not (v_awaited or delivery.leaves_warehouse(d)) then
     perform delivery.delivery_returned_for_good(d.id);
   end if;
+  -- A carrier reports on after its returns.
+  if not v_awaited and d.carrier_type = 'internal' then
+    perform delivery.outcome_record(d, 'returned');
+  end if;
   if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;

@@ -37,8 +37,12 @@ end $$;
 create or replace function delivery.delivery_reported(input jsonb) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  d delivery.deliveries;
 begin
+  if input ->> 'occurred_at' is not null then
+    perform delivery.lock_redirected((input ->> 'id')::uuid, app.instant(input ->> 'occurred_at'));
+  end if;
+  d := delivery.delivery_to_move((input ->> 'id')::uuid);
   perform delivery.require_first_report(d, input);
   return d;
 end $$;

@@ -15,7 +15,8 @@ end $$;
 
 -- Opens one. {id, type, notes?, items?: [{delivery_item_id, quantity?, condition?}]} -> {exception, receiving_order_id}
 -- Goods that left a warehouse and are on the road are expected back there, unless a waybill brings them to another one. One that a driver
--- opens is for the office to resolve, which is notified.
+-- opens is for the office to resolve, which is notified. The same of the same person within a quarter of an hour, while it is open, is one that
+-- is sent again: it answers the first.
 -- Fails: delivery_not_found, forbidden, delivery_item_not_found, delivery_ended.
 create or replace function delivery.delivery_exception_open(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -26,6 +27,7 @@ declare
   v_place bigint;
   v_receipt uuid;
   v_moving uuid;
+  v_same uuid;
 begin
   if not app.has_permission('manage:module:warehouse') then
     perform delivery.require_carrier(d);
@@ -41,14 +43,22 @@ begin
   if found then
     perform app.fail('delivery_item_not_found', jsonb_build_object('field', format('items.%s.delivery_item_id', v_place)));
   end if;
-  insert into delivery.delivery_exceptions (tenant_id, delivery_id, type, items, notes, created_by)
-  values (d.tenant_id, d.id, input ->> 'type', v_items, input ->> 'notes', app.user_id())
-  returning id into v_id;
   -- Noted of a staged parcel, it concerns the leg that is on the road.
   select l.id into v_moving from delivery.deliveries l
   where l.tenant_id = d.tenant_id and (l.id = d.id or l.parent_id = d.id) and delivery.leaves_warehouse(l)
     and l.status in ('picked_up', 'in_transit', 'failed', 'returned') and l.current_warehouse_id is null;
+  select e.id into v_same from delivery.delivery_exceptions e
+  where e.tenant_id = d.tenant_id and e.delivery_id = d.id and e.status = 'open' and e.created_by = app.user_id() and e.type = input ->> 'type'
+    and e.notes is not distinct from input ->> 'notes' and e.items = v_items and e.created_at > now() - interval '15 minutes'
+  order by e.created_at desc limit 1;
   if found then
+    return jsonb_build_object('exception', (select to_jsonb(e) from delivery.delivery_exceptions_list e where e.id = v_same),
+      'receiving_order_id', case when v_moving is not null then warehousing.receipt_of(v_moving) end);
+  end if;
+  insert into delivery.delivery_exceptions (tenant_id, delivery_id, type, items, notes, created_by)
+  values (d.tenant_id, d.id, input ->> 'type', v_items, input ->> 'notes', app.user_id())
+  returning id into v_id;
+  if v_moving is not null then
     v_receipt := warehousing.receipt_expect(v_moving, null, true);
   end if;
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'delivery_exception.opened', 'source_module', 'delivery',

@@ -8,8 +8,20 @@ begin
   return jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number, 'manifest_status', m.status);
 end $$;
 
+-- True when a manifest was the caller's as its driver, and given to somebody else. SECURITY DEFINER: they do not see it any more.
+create or replace function delivery.manifest_was_callers(p_manifest uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return app.has_role('driver') and exists (
+    select from delivery.transfer_manifest_events e
+    where e.tenant_id = app.tenant_id() and e.manifest_id = p_manifest and e.event_type = 'driver_changed'
+      and e.payload ->> 'from' = app.user_id()::text);
+end $$;
+
+grant execute on function delivery.manifest_was_callers(uuid) to barid_caller;
+
 -- Locks a manifest for a step. Those who run operations or a warehouse reach every manifest of the
--- tenant, a driver their own. Fails: manifest_not_found.
+-- tenant, a driver their own. Fails: manifest_not_found, assignment_ended (it was the driver's, who may have its parcels, and was given to another).
 create or replace function delivery.lock_manifest(manifest_id uuid) returns delivery.transfer_manifests
 language plpgsql set search_path = '' as $$
 declare
@@ -18,6 +30,9 @@ begin
   select * into m from delivery.lock_manifests(array[manifest_id]);
   if m.id is null or not (app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse')
       or coalesce(m.driver_id = app.user_id(), false)) then
+    if delivery.manifest_was_callers(lock_manifest.manifest_id) then
+      perform app.fail('assignment_ended', '{"text_key": "manifest_withdrawn"}');
+    end if;
     perform app.fail('manifest_not_found');
   end if;
   return m;
@@ -30,7 +45,7 @@ language plpgsql set search_path = '' as $$
 begin
   if m.status <> all (from_any) then
     perform app.fail('invalid_status_transition',
-      delivery.manifest_label_to_json(m) || jsonb_build_object('from', m.status, 'to', next_status));
+      delivery.manifest_label_to_json(m) || delivery.move_refused(m.status, next_status));
   end if;
 end $$;
 

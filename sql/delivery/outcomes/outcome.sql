@@ -83,6 +83,9 @@ declare
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'returned');
   perform delivery.require_off_waybill(d, a, 'returned');
+  if delivery.redirect_at_door(delivery.parcel_terms(d), input) is not null then
+    d := delivery.lock_delivery(d.id);
+  end if;
   perform delivery.move_reported(d, input, delivery.brought_to(d));
   v_return := delivery.return_from_door(d, 'operational_return', null, jsonb_build_object('reason', reason -> 'value', 'notes', input -> 'note'));
   update delivery.deliveries x set status = 'returned', status_reason = reason ->> 'value', status_notes = input ->> 'note',
@@ -93,6 +96,7 @@ begin
   perform delivery.outcome_record(d, 'refused');
   perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs', 'proofs');
   perform delivery.assignment_end(a, 'returned');
+  perform delivery.redirect_settle(delivery.parcel_of(d), null);
   perform storefront.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', delivery.no_cash(d),
     'returns', jsonb_build_array(delivery.delivery_to_json(v_return)));

@@ -131,6 +131,10 @@ begin
   if p.order_id is not null then
     perform app.fail('order_amount_fixed');
   end if;
+  if delivery.redirect_at_door(p, input) is not null then
+    d := delivery.lock_delivery(d.id);
+    p := delivery.parcel_terms(d);
+  end if;
   v_kept := delivery.kept_items_of(p.id, input -> 'items', 'items');
   -- Agreed for just this part, it is what was talked about at the door.
   if not coalesce(delivery.is_agreed_for(p.id, v_kept), false) then
@@ -156,6 +160,9 @@ declare
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
   perform delivery.require_at_door(d);
+  if delivery.redirect_at_door(delivery.parcel_terms(d), input) is not null then
+    d := delivery.lock_delivery(d.id);
+  end if;
   v_return := delivery.return_from_door(d, 'customer_return', input -> 'taken_back', jsonb_build_object('notes', input -> 'note',
     -- Without such a service, that of the parcel.
     'delivery_service_id', (select s.id from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.deleted_at is null

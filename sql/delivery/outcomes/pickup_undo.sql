@@ -111,6 +111,7 @@ begin
   update delivery.deliveries x set status = a.status, picked_up_at = null, status_reason = 'pickup_undone', status_notes = reason
   from delivery.assignments a
   where x.tenant_id = d.tenant_id and x.id = d.id and a.tenant_id = x.tenant_id and a.delivery_id = x.id and a.status in ('assigned', 'accepted');
+  perform delivery.redirect_fee_again(delivery.parcel_of(d));
 end $$;
 
 -- Undoes the last pickup of a delivery, at its sender's door: it waits there for its driver again. {id, reason} -> {delivery, cash{cod,

@@ -23,7 +23,9 @@ begin
   values (d.tenant_id, d.id, p_result, d.status, a.id, a.driver_id,
     jsonb_build_object('attempts_used', d.attempts_used, 'attempts_exhausted', d.attempts_exhausted, 'received_by', d.recipient -> 'received_by',
       'transfer_kind', d.transfer_kind, 'dropoff_warehouse_id', d.dropoff_warehouse_id, 'ordered_to_warehouse_id', d.ordered_to_warehouse_id,
-      'postponed_to', d.postponed_to, 'amount_change_id', amount_change),
+      'postponed_to', d.postponed_to, 'amount_change_id', amount_change)
+    || coalesce((select jsonb_build_object('redirect_id', r.id) from delivery.redirects r
+      where r.tenant_id = d.tenant_id and r.delivery_id = delivery.parcel_of(d) and r.created_at = now() and r.late_at = 'door'), '{}'),
     delivery.last_move(d.id), app.user_id());
 end $$;
 
@@ -75,7 +77,12 @@ begin
     where p.tenant_id = d.tenant_id and (p.id = d.original_delivery_id or p.parent_id = d.original_delivery_id)
       and o.undone_in = pg_current_xact_id() and o.created_at = d.created_at))
   or (p_from in ('picked_up', 'in_transit') and d.status in ('assigned', 'accepted') and d.picked_up_at is null
-    and d.status_reason is not distinct from 'pickup_undone');
+    and d.status_reason is not distinct from 'pickup_undone')
+  -- The leg that was to follow one whose return is undone.
+  or (p_from = 'cancelled' and d.status = 'draft' and d.leg = 'B' and exists (
+    select from delivery.deliveries a
+    join delivery.outcomes o on o.tenant_id = a.tenant_id and o.delivery_id = a.id
+    where a.tenant_id = d.tenant_id and a.parent_id = d.parent_id and a.leg = 'A' and o.result = 'returned' and o.undone_in = pg_current_xact_id()));
 end $$;
 
 -- Nobody calls it but the guard of deliveries.

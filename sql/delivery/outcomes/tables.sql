@@ -1,11 +1,11 @@
--- Outcomes of attempts at the door, each with what its undo restores. Written by the calls that report one.
+-- Outcomes of attempts at the door, and returns, each with what its undo restores. Written by the calls that report one.
 create table if not exists delivery.outcomes (
   id bigint generated always as identity primary key,
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   -- The delivery that was carried: of a staged parcel the leg.
   delivery_id uuid not null,
-  result text not null check (result in ('delivered', 'partial', 'exchanged', 'postponed', 'refused', 'failed')),
-  from_status text not null check (from_status in ('picked_up', 'in_transit')),
+  result text not null check (result in ('delivered', 'partial', 'exchanged', 'postponed', 'refused', 'failed', 'returned')),
+  from_status text not null check (from_status in ('picked_up', 'in_transit', 'failed')),
   -- The assignment by which it was carried, and whose. Null: nobody had it.
   assignment_id uuid,
   driver_id uuid,

@@ -100,9 +100,16 @@ begin
     (9, 'outcome_went_on', d.status = 'delivered' and exists (select from delivery.deliveries r where r.tenant_id = o.tenant_id
       and r.original_delivery_id = delivery.gave_back_of(d.id) and r.created_at >= o.created_at
       and (r.status <> 'cancelled' or r.picked_up_at is not null)), '{}'),
-    -- Its fee was given back since.
+    -- It came back to the customer who sends it, and they have ordered another return since.
+    (9, 'outcome_went_on', o.result = 'returned' and d.delivery_flow = 'customer_return' and exists (select from delivery.deliveries r
+      where r.tenant_id = o.tenant_id and r.original_delivery_id = d.original_delivery_id and r.id <> d.id and r.created_at >= o.created_at
+        and r.status <> 'cancelled'), '{}'),
+    -- Its fee was given back since; by its return alone, that is reversed, unless a desk has paid it.
     (10, 'outcome_went_on', exists (select from money.payments p where p.tenant_id = o.tenant_id and p.type = 'REFUND'
-      and p.delivery_id in (v_parcel_id, v_brought_back) and p.created_at >= o.created_at), '{}'),
+      and p.delivery_id in (v_parcel_id, v_brought_back) and p.created_at >= o.created_at and p.status <> 'CANCELLED'
+      and not (o.result = 'returned' and p.created_at = o.created_at and (p.payment_method = 'wallet' or p.status = 'pending'))), '{}'),
+    -- The goods of a store's order are its stock again.
+    (11, 'outcome_went_on', o.result = 'returned' and d.order_id is not null, '{}'),
     -- The store's order ended, or money of it was given back.
     (11, 'outcome_went_on', exists (select from storefront.storefront_orders s where s.tenant_id = o.tenant_id and s.id = d.order_id
       and (s.status not in ('shipped', 'delivered') or exists (select from money.payments p where p.tenant_id = s.tenant_id and p.order_id = s.id
@@ -138,6 +145,9 @@ begin
   update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
   where a.tenant_id = o.tenant_id and a.delivery_id = any (v_returns) and a.status in ('pending', 'assigned', 'accepted');
   perform warehousing.arrival_withdraw(d.id);
+  if o.result = 'returned' then
+    perform delivery.return_withdraw(d);
+  end if;
   update delivery.deliveries x set delivered_in_part = false
   where x.tenant_id = o.tenant_id and x.id in (d.id, delivery.parcel_of(d)) and x.delivered_in_part;
   update delivery.deliveries x set status = o.from_status, status_reason = 'outcome_undone', status_notes = reason, delivered_at = null,
@@ -151,6 +161,16 @@ begin
     perform delivery.kept_amount_undo(delivery.parcel_of(d), o, reason);
   end if;
   perform delivery.outcome_reassign(o, d);
+  perform delivery.redirect_again(delivery.parcel_of(d), (o.before ->> 'redirect_id')::uuid);
+end $$;
+
+-- Undoes what a return made of a delivery: no warehouse expects it, and the leg that was to follow it follows.
+create or replace function delivery.return_withdraw(d delivery.deliveries) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform warehousing.receipts_withdraw(d.id);
+  update delivery.deliveries l set status = 'draft', status_reason = null
+  where l.tenant_id = d.tenant_id and l.parent_id = d.parent_id and d.leg = 'A' and l.leg = 'B' and l.status = 'cancelled';
 end $$;
 
 -- Gives the delivery back to its driver by a copy of the assignment that the outcome ended; nothing where one is live, or nobody carried it.
@@ -175,8 +195,8 @@ begin
       'status', a.status, 'delivery_ids', array[a.delivery_id], 'total_units', a.units, 'actor_id', app.user_id()))));
 end $$;
 
--- Undoes the last outcome of a delivery, whether `complete`, `fail`, `outcome` or its carrier reported it. {id, reason} -> {delivery, cash{cod, delivery_fee,
--- currency}}; cash: what was taken and is reversed now. Its driver may for the minutes of the setting delivery.attempts.undo_minutes,
+-- Undoes the last outcome of a delivery, whether `complete`, `fail`, `outcome`, `return` or its carrier reported it. {id, reason} -> {delivery,
+-- cash{cod, delivery_fee, currency}}; cash: what was taken and is reversed now. Its driver may for the minutes of the setting delivery.attempts.undo_minutes,
 -- operations for 72 hours.
 -- Locks: as delivery.lock_deliveries with the returns that were made of it, the store's order, the driver, the row of cash, the driver's open
 -- handovers of cash, the pay, accounts.
@@ -204,6 +224,9 @@ begin
   end if;
   perform delivery.outcome_withdraw(o, d, input ->> 'reason');
   v_cash := money.cash_uncollected(v_parcel.id, o.created_at, input ->> 'reason');
+  if o.result = 'returned' then
+    perform money.delivery_fee_unrefund(v_parcel.id, o.created_at, input ->> 'reason');
+  end if;
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.outcome_undone',
     'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
       'delivery_code', v_parcel.delivery_code, 'result', o.result, 'reason', input ->> 'reason', 'actor_id', app.user_id()))));

@@ -52,6 +52,7 @@ begin
   end if;
   v_unassigned := array(select m.assignment_id from delivery.redirect_misfits(p.id, v_to.zone_id) m);
   if not v_dry_run then
+    perform delivery.redirect_record(p, v_terms.charged, v_difference);
     perform delivery.redirect_write(p, v_to.id, v_terms.priced, input -> 'recipient', v_unassigned);
   end if;
   if v_terms.charged = 'wallet' then

@@ -52,13 +52,20 @@ test.each(
       message: `Manifest ${number}, which was yours, was given to another driver.`,
     }]);
     expect(await tenant.driver.get(`${base}/${id}`)).toFailWith(404, "manifest_not_found");
-    expect(await tenant.driver.post(`${base}/${id}/${step}`, {}))
+    // Its parcels may be with them.
+    const late = await tenant.driver.post(`${base}/${id}/${step}`, {});
+    expect(late).toFailWith(409, "assignment_ended");
+    expect(late.body.message).toContain("call the office");
+    expect(await tenant.driver2.post(`${base}/${id}/${step}`, {}))
       .toFailWith(404, "manifest_not_found");
     const mine = (await to.get(base)).body.data.map((row: { id: string }) => row.id);
     expect(mine).toContain(id);
     const done = await to.post(`${base}/${id}/${step}`, {});
     expect(done).toSucceed(200);
     expect(done.body.data.status).toBe(next);
+    const again = await to.post(`${base}/${id}/${step}`, {});
+    expect(again).toFailWith(409, "invalid_status_transition");
+    expect(again.body.message).toContain("This was done already.");
   },
 );
 
@@ -139,7 +146,7 @@ test("of that and the arrival at the same moment one is", async () => {
       give(id, to.id),
       tenant.driver.post(`${base}/${id}/arrive`, {}),
     ]);
-    if (given.status === 200) expect(arrived).toFailWith(404, "manifest_not_found");
+    if (given.status === 200) expect(arrived).toFailWith(409, "assignment_ended");
     else {
       expect(given).toFailWith(409, "manifest_action_not_allowed");
       expect(arrived).toSucceed(200);

@@ -95,7 +95,7 @@ export const cash: readonly Invariant[] = [
     sql: `select p.id from money.payments p
       left join lateral (select count(*) as n, sum(t.amount) as amount from money.cash_transfers t
         where t.tenant_id = p.tenant_id and t.refund_id = p.id and t.reversed_at is null) t on true
-      where p.tenant_id = $1 and p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash'
+      where p.tenant_id = $1 and p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash' and p.status <> 'CANCELLED'
         and (p.status, t.n, coalesce(t.amount, p.amount)) is distinct from
           (case when t.n = 1 then 'SUCCESS' else 'pending' end, least(t.n, 1), p.amount)`,
   },
@@ -249,8 +249,9 @@ export const cash: readonly Invariant[] = [
         or coalesce('cash_collected_REVERSAL' = any (j.kinds), false) <> (c.reversed_at is not null)
         or coalesce('cod_credit_REVERSAL' = any (j.kinds), false) <> (c.reversed_at is not null and c.cod_amount > 0)
         or (c.reversed_at is not null and (c.status <> 'collected'
+          -- A change of the fee, of a redirect that came too late, is mirrored by another one.
           or exists (select from money.payments p where p.tenant_id = c.tenant_id and p.delivery_id = c.delivery_id
-            and p.processed_at = c.collected_at and p.status <> 'CANCELLED')
+            and p.processed_at = c.collected_at and p.status <> 'CANCELLED' and p.type <> 'DELIVERY_FEE_CHANGE')
           or exists (select from money.driver_pay w where w.tenant_id = c.tenant_id and w.driver_id = c.driver_id
             and w.accrued_at = c.collected_at and w.status <> 'reversed'))))
       union all

@@ -70,7 +70,7 @@ export const deliveries: readonly Invariant[] = [
   {
     name: "deliveries: a refund is what was paid for one, with all that changed it since, once",
     sql: `select r.delivery_id from money.payments r
-      where r.tenant_id = $1 and r.type = 'REFUND' and r.category = 'DELIVERY'
+      where r.tenant_id = $1 and r.type = 'REFUND' and r.category = 'DELIVERY' and r.status <> 'CANCELLED'
       group by r.delivery_id
       having count(*) > 1 or sum(r.amount) is distinct from (
         select sum(p.amount) from money.payments p where p.tenant_id = $1 and p.delivery_id = r.delivery_id

@@ -89,6 +89,15 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
   const its = parcel.status === "delivered" ? state.rows[row] ?? state.owed[owed] : undefined;
   const cod = its?.cod ?? 0;
   const ended = parcel.status !== "failed";
+  if (result!.returned?.refunded) {
+    if (available(state, parcel.customer!) < parcel.fee) return "insufficient_wallet_balance";
+    book(state, parcel.customer!, { amount: -parcel.fee, parcel: name });
+    state.house += parcel.fee - (parcel.taken ?? 0);
+  }
+  if (result!.returned) {
+    parcel.due = null;
+    withdraw(state, parcel);
+  }
   if (cod && !parcel.of) {
     // Held COD could not be spent.
     const spent = available(state, parcel.customer!) < cod;
@@ -151,8 +160,10 @@ function obstacleOf(state: State, name: string): string | undefined {
     ? original.returns?.parcel
     : undefined;
   const since = Object.values(state.parcels).slice(result.parcels).some((one) =>
-    one.returns?.parcel === (gaveBackOf ?? name) &&
-    (one.status !== "cancelled" || one.there || one.returnedBy)
+    (one.returns?.parcel === (gaveBackOf ?? name) &&
+      (one.status !== "cancelled" || one.there || one.returnedBy)) ||
+    result.returned && parcel.returns && one.returns?.parcel === parcel.returns.parcel &&
+      one.status !== "cancelled"
   );
   // A warehouse has what its return brought, or gave it on.
   const { there, returnedBy, received } = parcel;
@@ -164,7 +175,10 @@ function obstacleOf(state: State, name: string): string | undefined {
   ) {
     return "outcome_went_on";
   }
-  if (parcel.status === "returned" && state.parcels[name].due) return "outcome_went_on";
+  if (parcel.status === "returned" && parcel.due && !(result.returned && parcel.due === "open")) {
+    return "outcome_went_on";
+  }
+  if (result.returned && parcel.of) return "outcome_went_on";
   if (of) {
     const { status, refunded } = state.orders[of.order];
     if (!["shipped", "delivered"].includes(status) || refunded > result.refunded) {

@@ -49,11 +49,15 @@ export function step(state: State, { id, name, driver, what }: Of<"step">): stri
   if (["return", "complete", "retry"].includes(what)) withdraw(state, parcel);
   if (what === "retry" && parcel.returns) tally(state, "tried again");
   if (what === "retry" && parcel.pickup) parcel.pickup.wentOn = true;
-  if (what === "return" && parcel.back) {
-    expectThere(state, name, id);
-    return "ok returned expected";
+  if (what === "return") {
+    const said = record(state, name, before, () => {
+      if (!parcel.back) return comeBack(state, name);
+      expectThere(state, name, id);
+      return " expected";
+    });
+    parcel.result!.returned = { refunded: said === " refunded" };
+    return `ok returned${said}`;
   }
-  if (what === "return") return `ok ${to[what]}${comeBack(state, name)}`;
   if (what === "complete") {
     return `ok ${to[what]}${record(state, name, before, () => complete(state, name, id))}`;
   }

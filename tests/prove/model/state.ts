@@ -96,6 +96,8 @@ export interface Parcel {
     /** The amount of the order that was refunded before it, and how many parcels there were. */
     refunded: number;
     parcels: number;
+    /** It was reported as returned, and whether its owner's wallet got its fee back. */
+    returned?: { refunded: boolean };
     undone: boolean;
   };
   /** The cash refund due to a sender without a wallet. */

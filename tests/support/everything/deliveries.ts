@@ -33,6 +33,13 @@ export async function addDeliveries({ one, made, tenant }: Adding): Added {
     decided_by: tenant.admin.id,
     decided_at: new Date(),
   });
+  await one("delivery.redirects", {
+    delivery_id: delivery,
+    before: { recipient: { name: "Before" } },
+    charged: "cash",
+    difference: 1,
+    redirected_by: tenant.admin.id,
+  });
   const bulk = await one("delivery.bulk_assignments", {
     driver_id: driver,
     assignment_count: 1,

@@ -88,7 +88,8 @@ test("stopped after any table it continues, and ends with nothing left", async (
       if (line.endsWith("rows erased") && ++seen === between) throw new Error("stopped");
     });
     if (failure === undefined) {
-      expect(text).toContain("Erased.");
+      // An even number of tables: the last stop came after the last of them.
+      expect(text).toMatch(/Erased\.|Nothing more is to be erased\./);
       break;
     }
     expect(failure).toBe("stopped\nThe erasure has begun: the same command continues it.");

@@ -36,6 +36,8 @@ export interface Database {
   check(): Promise<void>;
   /** The same caller without the request's Idempotency-Key, for the later steps of a longer call. */
   withoutKey(): Database;
+  /** The same caller, who gets the answer that is remembered under the request's Idempotency-Key: any call without one is refused. */
+  replayOnly(): Database;
   /** The side results of the calls so far. */
   readonly seen: Readonly<Seen>;
 }
@@ -77,7 +79,13 @@ export function openDatabase(
     version: null,
   };
   let begun = false;
-  const ask = async (kind: Statement, work: string, input: unknown, key?: string) => {
+  const ask = async (
+    rule: Rule,
+    kind: Statement,
+    work: string,
+    input: unknown,
+    key?: string,
+  ) => {
     seen.asked = true;
     const sent = key === undefined ? claims : { ...claims, idempotency_key: key };
     const answer = await execute(kind, { claims: sent, rule, work, input }, {
@@ -100,18 +108,19 @@ export function openDatabase(
       ? answer.data
       : { ...answer.data as object, total: answer.total };
   };
-  const database = (key?: string): Database => ({
+  const database = (rule: Rule, key?: string): Database => ({
     seen,
     call: <T>(core: string, input: Record<string, unknown> = {}) =>
-      ask("call", coreName(core), input, key) as Promise<T>,
+      ask(rule, "call", coreName(core), input, key) as Promise<T>,
     callText: (core: string, input: Record<string, unknown> = {}) =>
-      ask("text", coreName(core), input) as Promise<JsonText>,
+      ask(rule, "text", coreName(core), input) as Promise<JsonText>,
     read: <T>(statement: string, params: Record<string, unknown>) =>
-      ask("read", statement, params) as Promise<T>,
-    check: async () => void await ask("check", "", null),
-    withoutKey: () => database(),
+      ask(rule, "read", statement, params) as Promise<T>,
+    check: async () => void await ask(rule, "check", "", null),
+    withoutKey: () => database(rule),
+    replayOnly: () => database({ ...rule, replay_only: true }, key),
   });
-  return database(idempotencyKey);
+  return database(rule, idempotencyKey);
 }
 
 function coreName(name: string): string {

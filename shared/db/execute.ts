@@ -45,6 +45,8 @@ export interface Rule {
   feature?: string;
   reads_only?: boolean;
   conflict?: string;
+  /** Nothing but an answer that is remembered under the key. */
+  replay_only?: boolean;
   /** The row whose version is returned, and the versions it may have before a change. */
   version?: { table: string; column: string; key?: string; expected?: string[] };
 }

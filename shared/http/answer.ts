@@ -81,16 +81,21 @@ async function perform(
   db: Database,
 ): Promise<{ result: Result; ignored: string[]; fields?: readonly string[] }> {
   try {
-    const { ignored, ...input } = await readInput(endpoint, start, params);
-    const result = await work(name, endpoint, {
+    const { ignored, refused, ...input } = await readInput(endpoint, start, params);
+    const context = {
       ...input,
-      db,
+      db: refused ? db.replayOnly() : db,
       language: () => languageOf(start, db),
       request: start.request,
       requestId: start.requestId,
       idempotencyKey: sentKey(start.request),
       waitUntil: keepAlive,
-    });
+    };
+    const result = await work(name, endpoint, context as Run<undefined, undefined, undefined>)
+      .catch((error) => {
+        throw refused && isNoReplay(error, endpoint) ? refused : error;
+      });
+    if (refused && !db.seen.replayed) throw refused;
     return { result, ignored, fields: input.fields };
   } catch (error) {
     // Access comes before the input: a caller without it must not learn whether the input was right.
@@ -104,6 +109,12 @@ async function perform(
     trace.tenant ??= db.seen.tenant ?? undefined;
     trace.api_key = db.seen.apiKey ?? undefined;
   }
+}
+
+/** Whether nothing is remembered for this call: it never was made, or with another body. */
+function isNoReplay(error: unknown, { idempotencyConflictCode }: AnyEndpoint): boolean {
+  const codes = ["validation_failed", "idempotency_conflict", idempotencyConflictCode];
+  return error instanceof AppError && codes.includes(error.code);
 }
 
 /** The caller's language, or the tenant's as far as the database has named it. */

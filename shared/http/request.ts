@@ -1,4 +1,5 @@
 /** The parts of a request: language, id, claims, and the input its endpoint declares. */
+import type { z } from "zod";
 import type { Actor } from "./actor.ts";
 import type { Claims, Rule } from "../db/execute.ts";
 import { type AnyEndpoint, readsOnly } from "../api/endpoint.ts";
@@ -6,8 +7,14 @@ import { askedFields } from "../api/fields.ts";
 import { AppError } from "../errors/errors.ts";
 import { askedLanguage, type Language } from "../i18n/index.ts";
 import { receiveTrace, storedTrace, type TraceContext } from "../runtime/trace-context.ts";
-import { accept, acceptPosted, readJson, readJsonBytes } from "../schemas/input.ts";
-import { ignoredFields, ignoredParameters } from "../schemas/unknown-fields.ts";
+import {
+  accept,
+  acceptPosted,
+  readJson,
+  readJsonBytes,
+  withoutUnrecognized,
+} from "../schemas/input.ts";
+import { ignoredFields, ignoredParameters, unknownPaths } from "../schemas/unknown-fields.ts";
 import { expectedVersions } from "./etag.ts";
 
 const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -115,7 +122,10 @@ export function keyOf(endpoint: AnyEndpoint, request: Request): string | undefin
   return sentKey(request);
 }
 
-/** Params, query and body as their schemas see them; refuses with the first wrong field. */
+/**
+ * Params, query and body as their schemas see them; refuses with the first wrong field. `refused`: the body has fields that are not known,
+ * and is as an earlier version took it, for an answer that is remembered under the request's key.
+ */
 export async function readInput(
   endpoint: AnyEndpoint,
   start: Started,
@@ -141,26 +151,71 @@ export async function readInput(
   const { language: _, tenant_id: __, forceFunctionRegion: ___, ...declared } = query;
   const { fields: sent, ...others } = declared;
   const asked = askedFields(endpoint, sent);
+  const keyed = keyOf(endpoint, request) !== undefined;
+  const unknown = json === undefined ? { ignored: [] } : unknownOf(endpoint.body, json, keyed);
   const ignored = [
     ...ignoredParameters(endpoint.query, asked ? others : declared),
     ...(asked?.unknown ?? []),
-    ...(json === undefined ? [] : ignoredFields(endpoint.body, json)),
+    ...unknown.ignored,
   ];
-  return {
-    ignored,
-    fields: asked?.fields,
+  const accepted = {
     params: endpoint.params ? accept(endpoint.params, params) : {},
     query: endpoint.query ? accept(endpoint.query, query) : {},
+  };
+  const { body, refused } = endpoint.body && !endpoint.rawBodyMaxBytes
+    ? bodyOf(endpoint.method, endpoint.body, json, keyed)
+    : { body: {} };
+  return {
+    ignored,
+    refused: unknown.refused ?? refused,
+    fields: asked?.fields,
+    ...accepted,
     raw: endpoint.rawBodyMaxBytes
       ? await readJsonBytes(request, endpoint.rawBodyMaxBytes)
       : new Uint8Array(),
-    body: endpoint.body && !endpoint.rawBodyMaxBytes
-      ? (endpoint.method === "post" ? acceptPosted : accept)(endpoint.body, json)
-      : {},
+    body,
     file: endpoint.csv
       ? await (await import("../api/csv/read.ts")).readCsv(request, endpoint.csv)
       : { lines: [], errors: [] },
   };
+}
+
+interface Refusal {
+  refused?: AppError;
+}
+
+/** The names of a body's unknown fields. Fails: unknown_field; under a key (`keyed`) the refusal is returned. */
+function unknownOf(
+  schema: z.ZodType | undefined,
+  json: unknown,
+  keyed: boolean,
+): Refusal & { ignored: string[] } {
+  try {
+    return { ignored: ignoredFields(schema, json) };
+  } catch (refused) {
+    if (!keyed || !schema || !(refused instanceof AppError)) throw refused;
+    return { ignored: unknownPaths(schema, json), refused };
+  }
+}
+
+/** The body as its schema sees it. Under a key one that is refused for unknown fields alone is read without them. */
+function bodyOf(
+  method: AnyEndpoint["method"],
+  schema: z.ZodType,
+  json: unknown,
+  keyed: boolean,
+): Refusal & { body: unknown } {
+  const read = (value: unknown) => (method === "post" ? acceptPosted : accept)(schema, value);
+  try {
+    return { body: read(json) };
+  } catch (refused) {
+    if (!keyed || !(refused instanceof AppError)) throw refused;
+    try {
+      return { body: read(withoutUnrecognized(schema, json)), refused };
+    } catch {
+      throw refused;
+    }
+  }
 }
 
 /** The body of a call that takes none, to name what is ignored; undefined for what is no JSON. */

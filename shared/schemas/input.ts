@@ -134,6 +134,19 @@ function withoutNulls(value: unknown, issues: readonly z.core.$ZodIssue[]): unkn
   return copy;
 }
 
+/** The value without the properties that a strict schema does not know. */
+export function withoutUnrecognized(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return value;
+  const copy = structuredClone(value);
+  for (const issue of result.error.issues) {
+    if (issue.code !== "unrecognized_keys") continue;
+    const holder = issue.path.reduce<unknown>((at, step) => at?.[step as keyof typeof at], copy);
+    for (const key of issue.keys) delete (holder as Record<string, unknown>)[key];
+  }
+  return copy;
+}
+
 /** Where an issue is: one place, or those that keep a value out of each form it might have had. */
 function placesOf(issue: z.core.$ZodIssue): PropertyKey[][] {
   const within = issue.code === "invalid_union" ? issue.errors.flat() : [];

@@ -31,6 +31,11 @@ export function ignoredFields(schema: z.ZodType | undefined, body: unknown): str
   return pathsOf(unknown);
 }
 
+/** The same paths, also of what must not be lost. */
+export function unknownPaths(schema: z.ZodType, body: unknown): string[] {
+  return pathsOf(unknownFields(schema, body));
+}
+
 /** The names of a query's unknown parameters. */
 export function ignoredParameters(schema: z.ZodType | undefined, query: unknown): string[] {
   return pathsOf(unknownFields(schema, query));

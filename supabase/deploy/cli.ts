@@ -23,7 +23,7 @@ export function openCli(folder: string, env: NodeJS.ProcessEnv): Cli {
   const answer = async (args: string[], codes: number[]) => {
     const { code, out, err } = await start([...args, "--workdir", folder], env);
     if (!codes.includes(code)) {
-      throw new Failure(`supabase ${args.slice(0, 2).join(" ")}: ${lastWords(err || out)}`);
+      throw new Failure(`supabase ${args.slice(0, 2).join(" ")}: ${reasonOf(out, err)}`);
     }
     return { out, err };
   };
@@ -64,6 +64,34 @@ function start(args: string[], env: NodeJS.ProcessEnv): Promise<Answer> {
     child.once("error", reject);
     child.once("close", (code) => resolve({ code: code ?? 1, ...said }));
   });
+}
+
+/** Refusals of the CLI whose own advice would do harm here. */
+const inOurWords: Readonly<Record<string, string>> = {
+  DbPushMissingLocalError:
+    "the database has migrations that this checkout has not: it is older than the database. Check out the release that the database has, " +
+    "or a newer one; --functions deploys older functions beside a newer schema (docs/operations.md, Go back)",
+};
+
+/** Why it failed: of an answer in JSON the message, else its last words. */
+function reasonOf(out: string, err: string): string {
+  for (const text of [out.trim(), ...`${out}\n${err}`.split("\n")]) {
+    const { code, message } = errorIn(text);
+    if (code && code in inOurWords) return inOurWords[code]!;
+    if (message) return lastWords(message);
+  }
+  return lastWords(err.trim() || out);
+}
+
+/** The error in an answer in JSON; nothing in any other text. */
+function errorIn(text: string): { code?: string; message?: string } {
+  if (!text.startsWith("{")) return {};
+  try {
+    const { error } = JSON.parse(text) as { error?: { code?: string; message?: string } };
+    return error ?? {};
+  } catch {
+    return {};
+  }
 }
 
 /** The end of what a program said, without its advice to ask for more. */

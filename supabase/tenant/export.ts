@@ -8,6 +8,7 @@ import { type Manifest, newFolder, writeManifest, writeRows } from "./folder.ts"
 import type { ExportOptions } from "./options.ts";
 import { collectPeople } from "./people.ts";
 import { type Place, sessionSettings } from "./place.ts";
+import { stepsSaidBy } from "./progress.ts";
 import { keptNumbers, quoted, rowsOf, tenantTables } from "./tables.ts";
 
 /** Exports as the command line says. Fails with what stands in the way; the manifest is written last. */
@@ -16,6 +17,7 @@ export async function exportTenant(
   { slug, to, dryRun, whileActive }: Omit<ExportOptions, "command">,
   print: (line: string) => void,
 ): Promise<void> {
+  const step = stepsSaidBy(print);
   await place.sql.begin("isolation level repeatable read", async (tx) => {
     await tx.unsafe(sessionSettings);
     const [tenant] = await tx`select t.id, t.slug, t.status from tenancy.tenants t
@@ -23,7 +25,7 @@ export async function exportTenant(
     if (!tenant) throw new Failure(`This project has no company "${slug}".`);
     const tables = await tenantTables(tx, tenant.id);
     await collectPeople(tx, tables);
-    const figures = await figuresOf(tx, tenant.id, tables);
+    const figures = await figuresOf(tx, tenant.id, tables, step);
     const names = await namesOfFiles(tx, tenant.id);
     const obstacles = [
       ...(whileActive || ["suspended", "archived"].includes(tenant.status) ? [] : [
@@ -42,7 +44,10 @@ export async function exportTenant(
       written.push({
         name: table.name,
         columns: table.columns,
-        sha256: await copyRows(tx, rowsOf(table), to, table.name),
+        sha256: await step(
+          `Writing ${table.name}`,
+          () => copyRows(tx, rowsOf(table), to, table.name),
+        ),
       });
     }
     await writeManifest(to, {
@@ -51,10 +56,11 @@ export async function exportTenant(
       schema: await schemaOf(tx),
       exported_at: new Date().toISOString(),
       tenant: { id: tenant.id, slug, status: tenant.status },
+      timeline: await timelineOf(tx, tenant.id),
       sealed_with: await sealedWith(tx, tenant.id),
       last_numbers: await lastNumbers(tx),
       tables: written,
-      files: await downloadFiles(place, to, names),
+      files: await step("Fetching the files", () => downloadFiles(place, to, names)),
       figures,
     });
     print(`Written to ${to}. It holds people's data: keep it as you keep a backup.`);
@@ -111,6 +117,11 @@ async function openJobs(tx: postgres.TransactionSql, tenant: string): Promise<st
       ? `${count} dead jobs ${kind} would stay behind: docs/operations.md (Dead jobs).`
       : `${count} jobs ${kind} are ${status}: wait until they are done.`
   );
+}
+
+async function timelineOf(tx: postgres.TransactionSql, tenant: string): Promise<string> {
+  const [{ timeline }] = await tx`select private.timeline_of(${tenant})::text as timeline`;
+  return timeline;
 }
 
 /** The keys of BARID_SECRETS_KEY that the company's credentials need, by name. */

@@ -1,5 +1,6 @@
 /** Figures that have to be the same on both sides of a move. */
 import type postgres from "postgres";
+import type { Step } from "./progress.ts";
 import { keptColumns, rowsOf, type Table } from "./tables.ts";
 
 export interface Figures {
@@ -20,6 +21,7 @@ export async function figuresOf(
   tx: postgres.TransactionSql,
   tenant: string,
   tables: Table[],
+  step: Step,
 ): Promise<Figures> {
   const figures: Figures = {
     tables: {},
@@ -33,32 +35,50 @@ export async function figuresOf(
     const print = table.isOfPeople
       ? "'people'"
       : "coalesce(sum(('x' || left(md5(row::text), 15))::bit(60)::bigint), 0)::text";
-    const [found] = await tx.unsafe(`select count(*)::int as rows, ${print} as print
-      from (${rowsOf(table, keptColumns(table))}) row`);
+    const [found] = await step(
+      `Comparing ${table.name}`,
+      () =>
+        tx.unsafe(`select count(*)::int as rows, ${print} as print
+      from (${rowsOf(table, keptColumns(table))}) row`),
+    );
     figures.tables[table.name] = { rows: found!.rows, print: found!.print };
   }
-  const books = await tx`
+  figures.books = byKey(
+    await step("Adding up the books", () =>
+      tx`
     select a.kind || ' ' || a.currency as key,
       format('%s accounts, balance %s, %s entries, moved %s', count(*), sum(a.balance), coalesce(sum(e.entries), 0),
         coalesce(sum(e.moved), 0)) as value
     from money.accounts a
     left join lateral (select count(*) as entries, sum(abs(x.amount)) as moved from money.ledger_entries x
       where x.tenant_id = a.tenant_id and x.account_id = a.id) e on true
-    where a.tenant_id = ${tenant} group by 1`;
-  const stock =
+    where a.tenant_id = ${tenant} group by 1`),
+  );
+  figures.stock = byKey(
     await tx`select s.status as key, format('%s rows, %s units', count(*), sum(s.quantity)) as value
-    from warehousing.stock s where s.tenant_id = ${tenant} group by 1`;
-  figures.books = byKey(books);
-  figures.stock = byKey(stock);
+    from warehousing.stock s where s.tenant_id = ${tenant} group by 1`,
+  );
   figures.differences.cash = lines(
-    await tx`select d::text as line from money.cod_differences(${tenant}, 'infinity') d order by 1`,
+    await step(
+      "Reconciling the cash",
+      () =>
+        tx`select d::text as line from money.cod_differences(${tenant}, 'infinity') d order by 1`,
+    ),
   );
   figures.differences.stock = lines(
-    await tx`select d::text as line from warehousing.stock_differences(${tenant}, 'infinity') d order by 1`,
+    await step(
+      "Reconciling the stock",
+      () =>
+        tx`select d::text as line from warehousing.stock_differences(${tenant}, 'infinity') d order by 1`,
+    ),
   );
   figures.faults = lines(
-    await tx`select d::text as line from money.verify_books() d where d.tenant_id = ${tenant}
+    await step(
+      "Verifying books and totals",
+      () =>
+        tx`select d::text as line from money.verify_books() d where d.tenant_id = ${tenant}
       union all select 'tally ' || t::text from private.tallies_verify() t where t.tenant_id = ${tenant}`,
+    ),
   );
   return figures;
 }

@@ -17,10 +17,12 @@ const manifestShape = z.object({
   schema: z.string(),
   exported_at: z.string(),
   tenant: z.object({
-    id: z.uuid(),
+    id: z.guid(),
     slug: z.string().regex(/^[a-z0-9-]+$/),
     status: z.string(),
   }),
+  /** Its timeline: cursors of changes that were given until now are of this one, or an earlier one. */
+  timeline: z.string().regex(/^\d+$/),
   /** Names of the keys of BARID_SECRETS_KEY that credentials are sealed with. */
   sealed_with: z.array(z.string()),
   /** The last number of each sequence whose numbers the company shows. */

@@ -8,7 +8,8 @@ import { removeFiles, requireFiles, uploadFiles } from "./files.ts";
 import { type Manifest, readManifest, type StoredFile } from "./folder.ts";
 import type { ImportOptions } from "./options.ts";
 import { type Place, sessionSettings } from "./place.ts";
-import { addWhatFollows, putInPlace, requireOneTenant, stage } from "./staging.ts";
+import { type Step, stepsSaidBy } from "./progress.ts";
+import { addWhatFollows, analyzeWritten, putInPlace, requireOneTenant, stage } from "./staging.ts";
 import { type Table, tenantTables } from "./tables.ts";
 
 /** Ends the transaction of a dry run. */
@@ -25,20 +26,22 @@ export async function importTenant(
 ): Promise<void> {
   const manifest = await readManifest(from);
   const put: StoredFile[] = [];
+  const step = stepsSaidBy(print);
   try {
     await place.sql.begin(async (tx) => {
       await tx.unsafe(`${sessionSettings} set local session_replication_role = replica`);
-      await tx`select pg_advisory_xact_lock(hashtextextended('import a tenant', 0))`;
+      await requireAlone(tx);
       await requireFree(tx, manifest);
       const tables = await tenantTables(tx, manifest.tenant.id);
-      await stage(tx, from, manifest, tables);
+      await stage(tx, from, manifest, tables, step);
       await requireOneTenant(tx, manifest.tenant.id, tables);
-      refuse(await clashesOf(tx, tables));
-      if (dryRun) await requireFiles(from, manifest.files);
-      else await uploadFiles(place, from, manifest.files, put);
-      await putInPlace(tx, manifest, tables);
-      await addWhatFollows(tx, manifest.tenant.id);
-      await verify(tx, manifest, tables);
+      refuse(await step("Looking for what clashes", () => clashesOf(tx, tables)));
+      if (dryRun) await step("Reading the files", () => requireFiles(from, manifest.files));
+      else await step("Storing the files", () => uploadFiles(place, from, manifest.files, put));
+      await putInPlace(tx, manifest, tables, step);
+      await step("Writing what follows", () => addWhatFollows(tx, manifest));
+      await analyzeWritten(tx, manifest, step);
+      await verify(tx, manifest, tables, step);
       for (const line of summary(manifest.figures, manifest.files.length)) print(line);
       if (dryRun) throw new Enough();
     });
@@ -53,6 +56,26 @@ export async function importTenant(
     throw error;
   }
   for (const line of whatIsNext(manifest)) print(line);
+}
+
+/** Fails while another import runs: of two, neither sees what the other has put. */
+async function requireAlone(tx: postgres.TransactionSql): Promise<void> {
+  const key = "hashtextextended('import a tenant', 0)";
+  const [{ alone }] = await tx.unsafe(`select pg_try_advisory_xact_lock(${key}) as alone`) as [
+    { alone: boolean },
+  ];
+  if (alone) return;
+  const [other] = await tx.unsafe(`select a.pid, to_char(a.xact_start, 'HH24:MI:SS') as since
+    from pg_locks l join pg_stat_activity a on a.pid = l.pid
+    where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+      and l.database = (select d.oid from pg_database d where d.datname = current_database())
+      and l.classid::bigint = (${key} >> 32) & 4294967295 and l.objid::bigint = ${key} & 4294967295`);
+  throw new Failure(
+    other
+      ? `Another import runs since ${other.since} (UTC), as process ${other.pid} of the database. One whose command was stopped ends ` +
+        `within seconds, or by: select pg_terminate_backend(${other.pid});`
+      : "Another import has just ended: once more.",
+  );
 }
 
 async function requireFree(
@@ -75,12 +98,13 @@ async function verify(
   tx: postgres.TransactionSql,
   manifest: Manifest,
   tables: Table[],
+  step: Step,
 ): Promise<void> {
   await tx`create temporary table moving_people on commit drop as
     select s.id from pg_temp.moving_auth_users s`;
-  const found = await figuresOf(tx, manifest.tenant.id, tables);
+  const found = await figuresOf(tx, manifest.tenant.id, tables, step);
   refuse([
-    ...await brokenReferences(tx, tables),
+    ...await step("Looking for broken references", () => brokenReferences(tx, tables)),
     ...differing(manifest.figures, found),
   ]);
 }

@@ -52,8 +52,16 @@ export function openPlace({ databaseUrl, url, secretKey }: Where): Place {
   return { sql, storage, accounts: auth.admin, close: () => sql.end({ timeout: 1 }) };
 }
 
-/** Texts of rows that are the same on every server, and no limit of time but the operator's. */
+/**
+ * Texts of rows that are the same on every server, and no limit of time but the operator's: a server that can (PostgreSQL on Linux) looks
+ * every ten seconds whether a command that was stopped still waits for its statement.
+ */
 export const sessionSettings = `
+  do $$ begin
+    perform pg_catalog.set_config('client_connection_check_interval', '10s', true);
+  exception when invalid_parameter_value then
+    null;
+  end $$;
   set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local intervalstyle = 'iso_8601';
   set local extra_float_digits = 1; set local bytea_output = 'hex'; set local search_path = '';
   set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;`;

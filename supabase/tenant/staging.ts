@@ -2,6 +2,7 @@
 import type postgres from "postgres";
 import { Failure } from "../local/failure.ts";
 import { type Manifest, readRows } from "./folder.ts";
+import type { Step } from "./progress.ts";
 import { keptNumbers, quoted, type Table } from "./tables.ts";
 
 /** The temporary table with the rows that go into this one. */
@@ -18,6 +19,7 @@ export async function stage(
   folder: string,
   manifest: Manifest,
   tables: Table[],
+  step: Step,
 ): Promise<void> {
   const names = manifest.tables.map(({ name }) => name).sort();
   if (names.join() !== tables.map(({ name }) => name).sort().join()) {
@@ -39,7 +41,9 @@ export async function stage(
     const copy = `copy ${staged(table.name)} (${
       written.columns.map(quoted).join(", ")
     }) from stdin`;
-    await readRows(folder, written, await tx.unsafe(copy).writable());
+    await step(`Reading ${table.name}`, async () => {
+      await readRows(folder, written, await tx.unsafe(copy).writable());
+    });
     table.columns = table.columns.filter((column) => written.columns.includes(column));
     await tx.unsafe(`analyze ${staged(table.name)}`);
   }
@@ -65,7 +69,12 @@ export async function requireOneTenant(
  * Puts the rows in their places. Numbers of the installation are given anew in the order of the old ones, those of
  * transactions become older than all to come, and accounts that are there already stay as they are.
  */
-export async function putInPlace(tx: postgres.TransactionSql, manifest: Manifest, tables: Table[]) {
+export async function putInPlace(
+  tx: postgres.TransactionSql,
+  manifest: Manifest,
+  tables: Table[],
+  step: Step,
+): Promise<void> {
   await tx`create temporary table new_people on commit drop as
     select s.id from pg_temp.moving_auth_users s
     where not exists (select from auth.users u where u.id = s.id)`;
@@ -81,18 +90,38 @@ export async function putInPlace(tx: postgres.TransactionSql, manifest: Manifest
     const id = name === "auth.identities" ? "user_id" : "id";
     const condition = table.isOfPeople ? ` where ${id} in (select id from pg_temp.new_people)` : "";
     const order = numbered ? ` order by ${quoted(numbered)}` : "";
-    await tx.unsafe(
-      `insert into ${quoted(name)} (${written.map(quoted).join(", ")}) overriding system value
+    await step(`Writing ${name}`, () =>
+      tx.unsafe(
+        `insert into ${quoted(name)} (${written.map(quoted).join(", ")}) overriding system value
         select ${values.join(", ")} from ${staged(name)}${condition}${order}`,
-    );
+      ));
+  }
+}
+
+/**
+ * Has the planner count what was written, or it takes tables with new rows for empty ones, and figures of a small company take minutes.
+ * Auth's tables are the platform's, which counts them itself.
+ */
+export async function analyzeWritten(
+  tx: postgres.TransactionSql,
+  { figures }: Manifest,
+  step: Step,
+): Promise<void> {
+  const filled = Object.keys(figures.tables)
+    .filter((name) => figures.tables[name]!.rows > 0 && !name.startsWith("auth."));
+  for (const name of [...filled, "app.tallies"]) {
+    await step(`Counting ${name}`, () => tx.unsafe(`analyze ${quoted(name)}`));
   }
 }
 
 /**
  * Writes what follows from the rows: the events that webhooks begin after, the move that ended an attempt, kept totals,
- * whom the company has left behind, the company that tokens name.
+ * the company's timeline, whom it has left behind, the company that tokens name.
  */
-export async function addWhatFollows(tx: postgres.TransactionSql, tenant: string): Promise<void> {
+export async function addWhatFollows(
+  tx: postgres.TransactionSql,
+  { tenant: { id: tenant }, timeline }: Manifest,
+): Promise<void> {
   await tx`update integration.webhook_subscriptions s set from_position = coalesce((
       select max(e.position) from pg_temp.moving_integration_system_events o
       join integration.system_events e on e.id = o.id where o.position <= s.from_position), 0)
@@ -108,6 +137,7 @@ export async function addWhatFollows(tx: postgres.TransactionSql, tenant: string
     update delivery.outcomes o set last_move_id = h.id
     from moves_there m join moves_here h using (delivery_id, place)
     where o.tenant_id = ${tenant} and m.id = o.last_move_id and m.delivery_id = o.delivery_id`;
+  await tx`select private.tenant_timeline_begin(${tenant}, ${timeline})`;
   const kinds = await tx`select private.tally_counted(k.tally) as counted from app.tally_kinds k`;
   for (const { counted } of kinds) {
     await tx.unsafe(`insert into app.tallies (tenant_id, tally, dims, entries, amount)

@@ -36,6 +36,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   "app.jobs":
     "an export waits until none is open; what was done needs no copy, and one that died is repaired first",
   "app.tallies": "counted anew from the rows",
+  "app.tenant_timelines": "begun anew: cursors of changes of before are refused",
   "tenancy.active_tenants": "made anew: this company for everybody who has chosen none there",
 };
 

@@ -205,7 +205,16 @@ describe("a project that is not quite so", () => {
 
 describe("what cannot be done", () => {
   test.each<[string, Record<string, string>, RegExp]>([
-    ["no login", { SUPABASE_ACCESS_TOKEN: "" }, /^Login and project: .*supabase login/],
+    [
+      "no login",
+      { SUPABASE_ACCESS_TOKEN: "" },
+      /^Login and project: supabase projects list: Access token not provided\. .*supabase login[^{}]*$/,
+    ],
+    [
+      "a database that is away",
+      { DEPLOY_DATABASE_URL: "postgresql://postgres@127.0.0.1:9/postgres?sslmode=disable" },
+      /^Migrations: supabase db push: .*(refused|connect)/,
+    ],
     [
       "a secret that is too long",
       { BARID_ROUTING_URL: "x".repeat(24_577) },
@@ -225,6 +234,17 @@ describe("what cannot be done", () => {
     writeEnvironment("staging", { ...settings(), ...values });
     const { failure } = await run("--env", "staging", "--yes");
     expect(failure).toMatch(words);
+  });
+
+  test("a checkout that is older than the database, without the advice to forget migrations", async () => {
+    const { sql } = hosted.databases.get(ref)!;
+    await sql`insert into supabase_migrations.schema_migrations (version, name) values ('29990101000000', 'of_later')`;
+    const { failure } = await run("--env", "staging", "--dry-run");
+    await sql`delete from supabase_migrations.schema_migrations where version = '29990101000000'`;
+    expect(failure).toMatch(
+      /^Migrations: supabase db push: .*older than the database.*--functions/,
+    );
+    expect(failure).not.toContain("repair");
   });
 
   test("a project of somebody else", async () => {

@@ -113,6 +113,21 @@ export const outcomes = ({ tenant }: Everything) =>
     left join delivery.delivery_status_history h on h.tenant_id = o.tenant_id and h.delivery_id = o.delivery_id and h.id <= o.last_move_id
     where o.tenant_id = ${tenant.id} group by o.id order by o.id`;
 
+/** The cursor of changes after all deliveries. */
+async function cursorOf({ tenant }: Everything): Promise<string> {
+  const query = { updated_since: "2000-01-01T00:00:00Z", limit: 100 };
+  const { status, body } = await signedIn(tenant.admin.id, tenant.id)
+    .get("/delivery/deliveries", { query });
+  expect(status).toBe(200);
+  return body.next_cursor;
+}
+
+/** The number of a transaction that has ended. */
+async function transactionOf({ sql }: Stack): Promise<string> {
+  const [{ number }] = await sql`select pg_current_xact_id()::text as number`;
+  return number;
+}
+
 /** A command of the page, as its reader types it. */
 export function command(position: number, { dbUrl, url, secretKey }: Stack) {
   const values = { slug: slug(), folder: join(folder, "export") };
@@ -131,6 +146,8 @@ export let before: {
   lists: Awaited<ReturnType<typeof answers>>;
   members: string[];
   outcomes: Awaited<ReturnType<typeof outcomes>>;
+  cursor: string;
+  transaction: string;
 };
 
 /** Starts both projects, with companies in each, and notes how the one that moves looks. */
@@ -180,6 +197,8 @@ export async function prepare(): Promise<void> {
     lists: await answers(moved.tenant),
     members: await members(),
     outcomes: await outcomes(moved),
+    cursor: await cursorOf(moved),
+    transaction: await transactionOf(fresh),
   };
 }
 

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } fro
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tenantTables } from "../../supabase/tenant/tables.ts";
-import { withToken } from "../support/api.ts";
+import { signedIn, withToken } from "../support/api.ts";
 import { signIn } from "../support/auth.ts";
 import { sql } from "../support/db.ts";
 import { fingerprintOf } from "../support/everything.ts";
@@ -285,6 +285,32 @@ describe("an import", () => {
     const [{ newest }] =
       await sql`select max(changed)::int as newest from delivery.deliveries where tenant_id = ${moved.tenant.id}`;
     expect(newest).toBe(1);
+  });
+
+  test("refuses every cursor that was given before, also when its number has come again", async () => {
+    const format = (number: bigint) =>
+      btoa(`${number}.00000000-0000-4000-8000-000000000000`).replaceAll("=", "");
+    const poll = (list: string, query: Record<string, string>) =>
+      signedIn(moved.tenant.admin.id, moved.tenant.id).get(list, { query });
+    for (const list of ["/delivery/deliveries", "/warehousing/picking-orders"]) {
+      for (const number of [0n, 1n, 100n, BigInt(before.transaction)]) {
+        expect(await poll(list, { cursor: format(number) })).toFailWith(400, "invalid_cursor");
+      }
+      const { body } = await poll(list, { updated_since: "2000-01-01T00:00:00Z" });
+      expect(await poll(list, { cursor: body.next_cursor })).toSucceed(200);
+    }
+    expect(await poll("/delivery/deliveries", { cursor: before.cursor }))
+      .toFailWith(400, "invalid_cursor");
+    // Of the company that was here before, they continue.
+    const there = await signedIn(neighbour.tenant.admin.id, neighbour.tenant.id)
+      .get("/delivery/deliveries", { query: { cursor: format(1n) } });
+    expect(there).toSucceed(200);
+  });
+
+  test("lets the planner know what it wrote", async () => {
+    const counted = await sql`select relname from pg_stat_user_tables
+      where schemaname || '.' || relname in ('delivery.deliveries', 'money.ledger_entries') and last_analyze is not null`;
+    expect(counted).toHaveLength(2);
   });
 
   test("knows with which move an attempt ended", async () => {

@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
+import { sql } from "../support/db.ts";
 import { addEverything, newEverything, tenantTables } from "../support/everything.ts";
 import { newPerson, type Tenant } from "../support/people.ts";
 import {
@@ -40,6 +41,7 @@ beforeAll(async () => {
     institution: tenant.institution2,
     customer: await newPerson(tenant.id, "customer", "customer"),
   });
+  await sql`select private.tenant_timeline_begin(${tenant.id}, 0)`;
   const tables = await tenantTables();
   rows = Object.fromEntries(
     await Promise.all(tables.map(async (table) => [table, await rowsOf(table, tenant.id)])),

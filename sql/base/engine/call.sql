@@ -24,6 +24,7 @@ end $$;
 -- same caller, operation, key and input; jsonb is canonical, so key order and spacing do not matter.
 -- `made` in the input is what the function made for this call, a secret for instance: another at every
 -- attempt, so it is no part of what a key stands for.
+-- rule.replay_only: nothing but an answer that is remembered; without one it refuses with validation_failed.
 -- rule.version names the row the endpoint is about: its version is returned, and when `expected` lists the versions that
 -- the client knows, the row must have one of them from before the work until its first change. What only reads looks at the version first: a
 -- change that comes between the two makes the answer's version too old, which refuses a change that need not be refused, and never too new,
@@ -54,6 +55,9 @@ begin
       return json_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'tenant', app.tenant_id(),
       'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id');
     end if;
+  end if;
+  if rule ? 'replay_only' then
+    perform app.fail('validation_failed');
   end if;
   if rule #> '{version,expected}' is not null then
     perform private.version_expect(rule -> 'version');

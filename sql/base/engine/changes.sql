@@ -29,17 +29,26 @@ begin
   return v_from;
 end $$;
 
--- Added to the number of a change in the cursors that are given: a quadrillion for each time that the database was set back to an earlier
--- moment, so that a cursor says how often it had been by then. SECURITY DEFINER: callers do not read app.timelines; it answers a number.
+-- How often what a company's cursors of changes count was set back: the timeline of the database, or a later one that began when the
+-- company came here. Of a caller without a company the database's.
+create or replace function private.timeline_of(tenant uuid) returns bigint
+language plpgsql stable set search_path = '' as $$
+begin
+  return greatest(0, (select max(t.timeline) from app.timelines t), (select t.timeline from app.tenant_timelines t where t.tenant_id = tenant));
+end $$;
+
+-- Added to the number of a change in the cursors that are given: a quadrillion for each timeline of the caller's company, so that a cursor
+-- says of which it is. SECURITY DEFINER: callers do not read app.timelines; it answers a number.
 create or replace function private.cursor_base() returns bigint
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return 1000000000000000 * coalesce((select max(t.timeline) from app.timelines t), 0);
+  return 1000000000000000 * private.timeline_of(app.tenant_id());
 end $$;
 
 -- The number of a transaction after which a cursor reads on. Its reader would miss changes where the number is still to come, since another
--- database gave it, or this one before it was set back; or where it was given before that, of a change that was undone by it.
--- SECURITY DEFINER, as private.cursor_base. Fails: invalid_cursor.
+-- database gave it, or this one before it was set back; or where it was given before that, of a change that was undone by it; or where
+-- the company has come from another project since, whose numbers say nothing here. SECURITY DEFINER, as private.cursor_base.
+-- Fails: invalid_cursor.
 create or replace function private.cursor_number(number bigint) returns bigint
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -47,7 +56,8 @@ declare
   v_changed bigint := number % 1000000000000000;
 begin
   if v_changed >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint or number - v_changed > private.cursor_base()
-      or exists (select from app.timelines t where t.timeline > v_timeline and t.begins <= v_changed) then
+      or exists (select from app.timelines t where t.timeline > v_timeline and t.begins <= v_changed)
+      or exists (select from app.tenant_timelines t where t.tenant_id = app.tenant_id() and t.timeline > v_timeline) then
     perform app.fail('invalid_cursor', '{"field": "cursor"}');
   end if;
   return v_changed;
@@ -60,7 +70,18 @@ create or replace function private.timeline_begin(begins bigint default null) re
 language plpgsql set search_path = '' as $$
 begin
   insert into app.timelines (timeline, begins)
-  select coalesce(max(t.timeline), 0) + 1, coalesce(timeline_begin.begins, pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+  select greatest(0, (select max(t.timeline) from app.timelines t), (select max(t.timeline) from app.tenant_timelines t)) + 1,
+    coalesce(timeline_begin.begins, pg_snapshot_xmin(pg_current_snapshot())::text::bigint);
+end $$;
+
+-- Says that a company has come from another project, where `there` was its timeline: cursors that were given to it before are refused. One
+-- that comes again, after its deletion or after this database was set back, gets a later timeline each time. By the import, as the
+-- owner of the tables.
+create or replace function private.tenant_timeline_begin(tenant uuid, there bigint) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into app.tenant_timelines (tenant_id, timeline)
+  select tenant, there + coalesce(max(t.timeline), 0) + 1 + (select count(*) from tenancy.deleted_tenants d where d.id = tenant)
   from app.timelines t;
 end $$;
 

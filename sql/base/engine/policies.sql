@@ -5,3 +5,4 @@ select app.deny_table('app.idempotency_keys');
 select app.deny_table('app.jobs');
 select app.deny_table('app.rate_buckets');
 select app.deny_table('app.timelines');
+select app.deny_table('app.tenant_timelines');

@@ -55,6 +55,14 @@ create table if not exists app.timelines (
   began_at timestamptz not null default now()
 );
 
+-- The timeline of a company that came from another project: cursors of changes that were given to it before are of an earlier one
+-- (private.tenant_timeline_begin). None for a company that was founded here.
+create table if not exists app.tenant_timelines (
+  tenant_id uuid primary key references tenancy.tenants (id) on delete cascade,
+  timeline integer not null check (timeline > 0),
+  began_at timestamptz not null default now()
+);
+
 -- Counters of the numbers that people read (delivery codes, manifest numbers): one row per tenant and kind. A row
 -- instead of a sequence, because numbers must be in order, without gaps, and rolled back with their transaction.
 create table if not exists app.counters (

@@ -69,10 +69,12 @@ declare
 begin
   perform app.require_tenant(o.tenant_id);
   select x.code, x.params into code, params from (values
-    -- Of a carrier's reports `delivered` alone leaves an outcome: after any other it reports again.
-    (1, 'carrier_reports_outcome', d.carrier_type = 'external' and d.status in ('delivered', 'failed', 'returned')
+    -- Of a carrier's reports `delivered` alone leaves an outcome: after any other it reports again. One from before outcomes of carriers were
+    -- kept left none: nobody knows any more what it changed.
+    (1, 'carrier_reports_outcome', d.carrier_type = 'external' and d.status in ('failed', 'returned')
       and delivery.last_move(d.id) is distinct from o.last_move_id, '{}'),
-    (2, 'no_outcome_to_undo', o.id is null, jsonb_build_object('status', d.status)),
+    (2, 'no_outcome_to_undo', o.id is null or d.carrier_type = 'external' and d.status = 'delivered'
+      and delivery.last_move(d.id) is distinct from o.last_move_id, jsonb_build_object('status', d.status)),
     (3, 'outcome_already_undone', o.undone_at is not null, '{}'),
     (4, 'undo_period_over', now() > v_until, jsonb_build_object('undo_until', v_until, 'until', app.clock(v_until))),
     -- It made another move.

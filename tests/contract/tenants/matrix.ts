@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { figure, of, say, size } from "../../prove/proof.ts";
 import type { Answer } from "../../support/api.ts";
+import { sql } from "../../support/db.ts";
 import {
   type Everything,
   fingerprintOf,
@@ -31,6 +32,9 @@ async function makeTenants(): Promise<void> {
   ]);
   ours = { draft, received };
   others = foreign;
+  for (const { tenant } of others) {
+    await sql`select private.tenant_timeline_begin(${tenant.id}, 0)`;
+  }
 }
 
 /** Ours for operations that need a draft, received for all others. */

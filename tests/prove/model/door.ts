@@ -140,7 +140,7 @@ function obstacleOf(state: State, name: string): string | undefined {
   const parcel = state.parcels[name];
   const { result, of } = parcel;
   if (
-    parcel.external && ["delivered", "failed", "returned"].includes(parcel.status) &&
+    parcel.external && ["failed", "returned"].includes(parcel.status) &&
     parcel.moves !== result?.moves
   ) return "carrier_reports_outcome";
   if (!result) return "no_outcome_to_undo";

@@ -91,3 +91,30 @@ test("without a key each is a refund of its own; a cancellation keeps no key", a
     .toEqual(Array.from({ length: 3 }, () => ({ idempotency_key: null })));
   await checkAll(shop.tenant);
 });
+
+test("a refund that was made when unknown fields were ignored is answered again, and made by none that sends them", async () => {
+  const { id } = await placeOrder(shop, "wallet");
+  const before = await purse();
+  const once = key();
+  const first = await refund(id, { amount: 1_000, note: "ticket 12" }, once);
+  expect(first).toSucceed(200);
+  const sent = { amount: 1_000, reason: "late", note: "ticket 12" };
+  const again = await refund(id, sent, once);
+  expect(again).toSucceed(200);
+  expect(again.headers.get("idempotency-replayed")).toBe("true");
+  expect(again.body).toEqual({ ...first.body, ignored: ["reason"] });
+  for (
+    const [body, used] of [
+      [{ ...sent, amount: 999 }, once],
+      [{ ...sent, value: "x" }, key()],
+      [sent, undefined],
+      [{ amount: "much", reason: "late" }, once],
+    ] as const
+  ) {
+    expect(await refund(id, body, used)).toFailWith(400, "validation_failed");
+  }
+  const stranger = await shop.tenant.driver.post(`/storefront/orders/${id}/refund`, sent, once);
+  expect(stranger.status).toBe(403);
+  expect(await purse()).toBe(before + 1_000);
+  await checkAll(shop.tenant);
+});

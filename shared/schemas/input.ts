@@ -185,6 +185,15 @@ function isGrouped(value: unknown): boolean {
     /^[-+]?\d+([,،٬'’ \u00a0\u202f.]\d+)+$/.test(text);
 }
 
+/** The issue that names the words, of a value that may be one of them or several. */
+function wordsOf({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue | undefined {
+  const issues = errors.flat();
+  const ofWords = issues.every((one) =>
+    one.code === "invalid_value" || one.code === "invalid_type" && one.expected === "array"
+  );
+  return ofWords ? issues.find(({ code }) => code === "invalid_value") : undefined;
+}
+
 function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
   switch (issue.code) {
     case "invalid_type":
@@ -204,6 +213,7 @@ function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
     case "unrecognized_keys":
       return { reason_key: "reason_unknown" };
     case "invalid_union":
+      if (wordsOf(issue)) return reason(wordsOf(issue)!);
       // Of what may be one of several things, none fits nothing at all.
       return { reason_key: issue.input === undefined ? "reason_required" : "reason_invalid" };
     case "custom":

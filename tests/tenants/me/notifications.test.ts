@@ -143,14 +143,15 @@ describe("notices", () => {
         'tenancy\\.notifications.*?''(amount_change\\w*|auto_assignment\\w*|assignment\\w*|bulk_assignment\\w*|assignments\\w*|outcome\\w*|handover\\w*|pickup\\w*|return\\w*|delivery\\w*)''', 'g'))[1] as type
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       where n.nspname in ('delivery', 'private') and p.prokind = 'f' and p.prosrc like '%insert into tenancy.notifications%'
-        and p.proname <> 'assigners_notify'
+        and p.proname not in ('assigners_notify', 'redirects_late')
       union
-      select (regexp_matches(p.prosrc, '(?:assigners|office|manifest)_notify\\([^''()]*''(\\w+)''', 'g'))[1] from pg_proc p`;
+      select (regexp_matches(p.prosrc, '(?:(?:assigners|office|manifest)_notify|redirects_late|notify_tenant_admins)\\([^''()]*''(\\w*[a-z])''', 'g'))[1] from pg_proc p`;
     expect(written.map(({ type }) => type)).toEqual(
       expect.arrayContaining(["assignment_returned", "handover_rejected", "manifest_cancelled"]),
     );
     for (const { type } of written) {
-      expect(await tenant.driver.get(`${path}?type=${type}`)).toSucceed(200);
+      const answer = await tenant.driver.get(`${path}?type=${type}`);
+      expect(answer, type).toSucceed(200);
     }
   });
 });

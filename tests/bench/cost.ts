@@ -13,6 +13,8 @@ import type { Report } from "./report.ts";
 /** The unit: 20,000 additions in a loop. */
 const unit =
   `do $$ declare v bigint := 0; begin for i in 1..20000 loop v := v + i; end loop; end $$`;
+/** The unit is measured anew after each part of the calls: a machine's speed changes within a run. */
+const parts = 8;
 const asks = 400;
 const perBulk = 20;
 /** Calls that change things: each uses something up. */
@@ -35,12 +37,14 @@ export async function benchCost(report: Report, rows: number): Promise<void> {
     await grow(ground, 0, rows);
     const ids = await carried(ground, 40);
     const ms = await unitOf(ground);
-    report.note(`the unit: ${ms.toFixed(2)} ms; ${rows.toLocaleString("en")} rows of each table`);
+    report.note(
+      `the unit: ${ms.toFixed(2)} ms at first; ${rows.toLocaleString("en")} rows of each table`,
+    );
     for (const answer of answers(ids[0]!)) {
       const atMost = answer.atMost * (rows < 1e6 ? 1 : 1.5);
-      await measure(ground, { ...answer, atMost }, ms, report);
+      await measure(ground, { ...answer, atMost }, report);
     }
-    for (const change of await changes(ground)) await measureChange(ground, change, ms, report);
+    for (const change of await changes(ground)) await measureChange(ground, change, report);
   } finally {
     await ground.bench.stop();
   }
@@ -71,9 +75,8 @@ async function carried(ground: Ground, count: number): Promise<string[]> {
   return ids;
 }
 
-async function unitOf({ bench }: Ground): Promise<number> {
+async function unitOf({ bench }: Ground, times = 60): Promise<number> {
   const { sql } = bench.stack;
-  const times = 300;
   const loops = async () => {
     for (let i = 0; i < times; i++) await sql.unsafe(unit);
   };
@@ -81,25 +84,42 @@ async function unitOf({ bench }: Ground): Promise<number> {
   return (await cpuOf(bench, loops)).database / times;
 }
 
+/** Of so many calls in parts, with the unit before, between and after them: the units of a call, and its milliseconds. */
+async function measured(
+  ground: Ground,
+  count: number,
+  run: (from: number, to: number) => Promise<void>,
+): Promise<{ units: number; database: number; worker: number }> {
+  const sum = { database: 0, worker: 0, unit: await unitOf(ground) };
+  for (let part = 0; part < parts; part++) {
+    const [from, to] = [part, part + 1].map((at) => Math.round(at * count / parts));
+    const { database, worker } = await cpuOf(ground.bench, () => run(from!, to!));
+    sum.database += database / count;
+    sum.worker += worker / count;
+    sum.unit += await unitOf(ground);
+  }
+  return { units: sum.database / (sum.unit / (parts + 1)), ...sum };
+}
+
 async function measure(
-  { bench, admin }: Ground,
+  ground: Ground,
   { what, path, atMost, bytes, who }: Answer,
-  ms: number,
   report: Report,
 ): Promise<void> {
+  const { bench, admin } = ground;
   const caller = who === "admin" ? { ...bench, ...admin } : bench;
   const ask: Ask = () => get(caller, path);
   const repeat = async (times: number) => {
     for (let i = 0; i < times; i++) await ask(i);
   };
   await repeat(50);
-  const { database, worker } = await cpuOf(bench, () => repeat(asks));
+  const { units, database, worker } = await measured(ground, asks, (from, to) => repeat(to - from));
   const size = await bytesOf(caller, path);
-  report.ratio({ what, value: database / asks / ms, atMost, unit: "units" });
+  report.ratio({ what, value: units, atMost, unit: "units" });
   report.note(
-    `${what}: ${(database / asks).toFixed(2)} ms of PostgreSQL, ${
-      (worker / asks).toFixed(2)
-    } ms of the function, ${(size / 1000).toFixed(1)} kB`,
+    `${what}: ${database.toFixed(2)} ms of PostgreSQL, ${worker.toFixed(2)} ms of the function, ${
+      (size / 1000).toFixed(1)
+    } kB`,
   );
   if (bytes) {
     report.ratio({ what: `${what}: size`, value: size / 1000, atMost: bytes / 1000, unit: "kB" });
@@ -182,24 +202,27 @@ async function atTheDoor(ground: Ground, count: number): Promise<string[]> {
 }
 
 async function measureChange(
-  { bench }: Ground,
+  ground: Ground,
   { what, calls, atMost }: Change,
-  ms: number,
   report: Report,
 ): Promise<void> {
+  const { bench } = ground;
   const send = async (some: Call[]) => {
     for (const { path, body } of some) await post(bench, path, body);
   };
   await send(calls.slice(0, warmUp));
-  const measured = calls.slice(warmUp);
-  const { database, worker } = await cpuOf(bench, () => send(measured));
-  const each = database / measured.length;
-  if (atMost === undefined) report.note(`${what}: ${(each / ms).toFixed(2)} units`);
-  else report.ratio({ what, value: each / ms, atMost, unit: "units" });
+  const rest = calls.slice(warmUp);
+  const { units, database, worker } = await measured(
+    ground,
+    rest.length,
+    (from, to) => send(rest.slice(from, to)),
+  );
+  if (atMost === undefined) report.note(`${what}: ${units.toFixed(2)} units`);
+  else report.ratio({ what, value: units, atMost, unit: "units" });
   report.note(
-    `${what}: ${each.toFixed(2)} ms of PostgreSQL, ${
-      (worker / measured.length).toFixed(2)
-    } ms of the function, ${measured.length} calls`,
+    `${what}: ${database.toFixed(2)} ms of PostgreSQL, ${
+      worker.toFixed(2)
+    } ms of the function, ${rest.length} calls`,
   );
 }
 

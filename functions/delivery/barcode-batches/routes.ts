@@ -4,6 +4,7 @@ import { ids } from "../../../shared/schemas/schemas.ts";
 import { staffOrInstitution } from "../access.ts";
 import type { z } from "zod";
 import { AppError } from "../../../shared/errors/errors.ts";
+import { pdfFile } from "../../../shared/http/pdf-file.ts";
 import {
   BatchCreated,
   BatchesResponse,
@@ -77,12 +78,7 @@ export const barcodeBatches: AnyEndpoint[] = [
         quantity,
         language: language(),
       });
-      return new Response(pdf as BodyInit, {
-        headers: {
-          "content-type": "application/pdf",
-          "content-disposition": `inline; filename="${batch_number}.pdf"`,
-        },
-      });
+      return pdfFile(`${batch_number}.pdf`, pdf);
     },
   }),
 ];

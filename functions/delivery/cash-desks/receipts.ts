@@ -1,5 +1,6 @@
 /** The receipt of a cash transfer, to be signed at the counter. */
 import type { Database } from "../../../shared/db/db.ts";
+import { pdfFile } from "../../../shared/http/pdf-file.ts";
 import type { Language } from "../../../shared/i18n/index.ts";
 import { inLanguage } from "../../../shared/pdf/values.ts";
 import type { PrintedTransfer } from "./receipt-page.ts";
@@ -31,10 +32,5 @@ export async function printReceipt(
     ...printed,
     brand: inLanguage(brand.brand_name ?? {}, asked) || inLanguage(tenant_name, asked),
   }, asked);
-  return new Response(pdf as BodyInit, {
-    headers: {
-      "content-type": "application/pdf",
-      "content-disposition": `inline; filename="cash-${transfer.id}.pdf"`,
-    },
-  });
+  return pdfFile(`cash-${transfer.id}.pdf`, pdf);
 }

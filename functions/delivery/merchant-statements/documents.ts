@@ -1,6 +1,7 @@
 /** Statements as files: the document, and the rows for the accountant. */
 import { csvTable } from "../../../shared/api/csv/export.ts";
 import type { Database } from "../../../shared/db/db.ts";
+import { pdfFile } from "../../../shared/http/pdf-file.ts";
 import type { Language } from "../../../shared/i18n/index.ts";
 import { inLanguage } from "../../../shared/pdf/values.ts";
 import { supabaseUrl } from "../../../shared/runtime/env.ts";
@@ -64,12 +65,7 @@ export async function printStatement(
     brand: inLanguage(brand.brand_name ?? {}, asked) || inLanguage(tenant_name, asked),
     verify_url: `${supabaseUrl}/functions/v1/delivery/merchant-statements/verify?hash=${hash}`,
   }, asked);
-  return new Response(pdf as BodyInit, {
-    headers: {
-      "content-type": "application/pdf",
-      "content-disposition": `inline; filename="${fileName(statement.number)}.pdf"`,
-    },
-  });
+  return pdfFile(`${fileName(statement.number)}.pdf`, pdf);
 }
 
 const fileName = (number: string) => `merchant-statement-${number}`;

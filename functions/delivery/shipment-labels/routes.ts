@@ -1,5 +1,6 @@
 import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { pdfFile } from "../../../shared/http/pdf-file.ts";
 import type { ShipmentLabel } from "./label.ts";
 import { moneyOf } from "../../../shared/pdf/values.ts";
 import { LabelsBody } from "./schemas.ts";
@@ -30,12 +31,7 @@ export const shipmentLabels: AnyEndpoint[] = [
         delivery_fee: amount(row, row.delivery_fee),
       }));
       const pdf = await renderLabels(labels, { language: language(), brand: rows[0].tenant_name });
-      return new Response(pdf as BodyInit, {
-        headers: {
-          "content-type": "application/pdf",
-          "content-disposition": 'inline; filename="shipment-labels.pdf"',
-        },
-      });
+      return pdfFile("shipment-labels.pdf", pdf);
     },
   }),
 ];

@@ -63,6 +63,7 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
   "POST /delivery/cash-desks/transfers": ({ cashier }, asked) => ({
     from_user_id: cashier,
     ...(asked === "to_user_id" ? { kind: "handover" } : {}),
+    ...(asked === "wallet_id" ? { kind: "wallet_payout", reference: "R-1" } : {}),
   }),
   "POST /carriers/tenant/:carrier_code/remittances": () => ({ currency: "IQD" }),
   "GET /delivery/cod-settlements/:settlement_payment_id/verify": () => ({ hash: "0".repeat(32) }),

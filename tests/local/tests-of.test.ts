@@ -18,7 +18,7 @@ describe("the tests of an endpoint", () => {
 
   test("are found through constants, helpers and words that a helper is given", () => {
     expect(filesOf("POST /delivery/cash-desks/transfers/:id/reverse").slice(0, 3)).toContain(
-      "tests/delivery/cash-desks/cash-desks.test.ts",
+      "tests/delivery/cash-desks/reverse.test.ts",
     );
     expect(filesOf("POST /delivery/cod-settlements/:settlement_payment_id/reverse").slice(0, 2))
       .toContain(

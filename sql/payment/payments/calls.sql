@@ -131,7 +131,9 @@ end $$;
 grant execute on function money.payment_may_come(money.payments) to barid_caller;
 
 -- Queues a look at each payment that may still be made and is younger than a day; after its end until the gateway has answered once, for
--- three days at most and once an hour, since nobody may have asked in time. Answers how many. Run by cron.
+-- three days at most and once an hour, since nobody may have asked in time. One that nobody waits for any more, since its order was cancelled or paid
+-- otherwise, is asked about once soon and then once an hour until its end: its page stays open, and what was paid there is somebody's money.
+-- Answers how many. Run by cron.
 create or replace function money.payments_reconcile() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -140,11 +142,15 @@ begin
   insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
   select p.tenant_id, 'payment.reconcile', jsonb_build_object('payment_id', p.id), p.id::text, 1
   from money.payments p
-  where p.payment_method = 'gateway' and p.status in ('pending', 'FAILED') and money.payment_may_come(p)
+  cross join lateral (select money.payment_may_come(p) as is_waited_for) w
+  where p.payment_method = 'gateway' and p.status <> 'SUCCESS' and p.redirect_url is not null
+    and (w.is_waited_for or p.final_answer_at is null and not exists (
+      select from money.payment_webhook_events e where e.tenant_id = p.tenant_id and e.payment_id = p.id and e.outcome = 'unmatched'))
     and p.created_at > now() - interval '72 hours' and p.created_at < now() - interval '1 minute'
     and (p.created_at > now() - interval '24 hours 15 minutes' or p.expires_at <= now() and p.final_answer_at is null)
-    and (p.last_checked_at is null or p.last_checked_at < now() - case when p.created_at > now() - interval '24 hours 15 minutes'
-      then interval '4 minutes' else interval '1 hour' end)
+    and (p.last_checked_at is null or not w.is_waited_for and p.last_checked_at < p.processed_at
+      or p.last_checked_at < now() - case when p.created_at > now() - interval '24 hours 15 minutes' and w.is_waited_for
+        then interval '4 minutes' else interval '1 hour' end)
     and not exists (select from app.jobs j where j.entity_key = p.id::text and j.status in ('queued', 'running'))
   order by p.last_checked_at nulls first limit 1000;
   get diagnostics v_count = row_count;

@@ -50,18 +50,23 @@ export function oneOf(column: string, words: readonly [string, ...string[]]): Fi
 }
 
 /** One of these words, or several: `a,b` in a parameter, `["a", "b"]` or the same in a column filter. */
-export function someOf(column: string, words: readonly [string, ...string[]]): Filter {
+export function someWords(words: readonly [string, ...string[]]): z.ZodType {
   const several = z.array(z.enum(words)).min(1).max(words.length);
   const listed = z.string().max(1000).transform((text) => text.split(",")).pipe(several);
+  return z.union([z.enum(words), several, listed]).meta({
+    description: "One of them, or several with commas between",
+    // The form on the wire is the parameter's style.
+    anyOf: [{ type: "string", enum: words }, {
+      type: "array",
+      items: { type: "string", enum: words },
+    }],
+  });
+}
+
+/** One of these words in a column, or several. */
+export function someOf(column: string, words: readonly [string, ...string[]]): Filter {
   return {
-    schema: z.union([z.enum(words), several, listed]).meta({
-      description: "One of them, or several with commas between",
-      // The form on the wire is the parameter's style.
-      anyOf: [{ type: "string", enum: words }, {
-        type: "array",
-        items: { type: "string", enum: words },
-      }],
-    }),
+    schema: someWords(words),
     condition: (value) => `r.${column} = ${asText(value)}`,
     several: (value) => `r.${column} = any (array(select jsonb_array_elements_text(${value})))`,
   };

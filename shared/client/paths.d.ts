@@ -3956,8 +3956,8 @@ export interface components {
     reversed: boolean | ("true" | "false"); /** Part of a name, code or number */ search: string; serial_number: string;
     /** Settled from then on */ settled_at_from: string; /** Settled until then */ settled_at_to: string;
     /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc"; source_warehouse_id: string;
-    status: "collected" | "remitted" | "settled_by_wallet"; /** Another tenant of yours than the token's */ tenant_id: string;
-    /** To the end of this day, or this moment */ to_date: string;
+    /** One of them, or several with commas between */ status: ("collected" | "remitted" | "settled_by_wallet") | ("collected" | "remitted" | "settled_by_wallet")[];
+    /** Another tenant of yours than the token's */ tenant_id: string; /** To the end of this day, or this moment */ to_date: string;
     /** Only rows changed since then, in the order of their changes; `next_cursor` leads on from there, and `total` is the number of rows of this answer */ updated_since: string;
     warehouse_id: string; /** The event's id */ webhook_id: string;
     /** `v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` with the subscription's secret, in Base64; of two, a space is between them */ webhook_signature: string;
@@ -4098,7 +4098,8 @@ export interface operations {
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         remittance_id?: string; reversed?: components["parameters"]["reversed"];
         /** Column that orders the rows */ sort_by?: "collected_at" | "amount" | "delivery_code" | "remitted_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "owed" | "remitted" | "written_off";
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ status?: ("owed" | "remitted" | "written_off") | ("owed" | "remitted" | "written_off")[];
         tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -4942,7 +4943,9 @@ export interface operations {
         delivery_id?: components["parameters"]["delivery_id"]; fields?: components["parameters"]["fields"];
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "paid_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "open" | "paid"; tenant_id?: components["parameters"]["tenant_id"];
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ status?: ("open" | "paid") | ("open" | "paid")[];
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6726,7 +6729,8 @@ export interface operations {
         date_to?: components["parameters"]["date_to"]; driver_id?: string; fields?: components["parameters"]["fields"];
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; payout_id?: string; /** Column that orders the rows */ sort_by?: "accrued_at" | "amount" | "paid_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "accrued" | "paid" | "reversed";
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ status?: ("accrued" | "paid" | "reversed") | ("accrued" | "paid" | "reversed")[];
         tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -9682,7 +9686,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "createdAt" | "totalPrice"; sort_order?: components["parameters"]["sort_order"];
-        status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered" | "approved";
+        /** One of them, or several with commas between */ status?: ("pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered" | "approved") | ("pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered" | "approved")[];
         tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -9724,7 +9728,8 @@ export interface operations {
         /** Of which money is owed to their customer, since the store's wallet was short when they ended */ refund_due?: boolean | ("true" | "false");
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "createdAt" | "finalAmount" | "deliveryFee" | "discountAmount" | "totalItems" | "status";
-        sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered";
+        sort_order?: components["parameters"]["sort_order"];
+        /** One of them, or several with commas between */ status?: ("pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered") | ("pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered")[];
         tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

@@ -16,6 +16,7 @@ import {
   number,
   oneOf,
   sinceDay,
+  someOf,
   untilDay,
 } from "../../../shared/api/list.ts";
 import {
@@ -71,7 +72,7 @@ const declared = {
   view: "money.carrier_collections_list",
   sort: ["collected_at", "amount", "delivery_code", "remitted_at"],
   params: {
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
     currency: { ...equal("currency"), schema: Currency },
     delivery_id: id("delivery_id"),
     remittance_id: id("remittance_id"),
@@ -86,7 +87,7 @@ const declared = {
     },
   },
   columns: {
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
     currency: equal("currency"),
     customer_name: contains("customer_name"),
     delivery_address: contains("delivery_address"),

@@ -6,8 +6,8 @@ import {
   equal,
   id,
   number,
-  oneOf,
   sinceDay,
+  someOf,
   untilDay,
 } from "../../../shared/api/list.ts";
 import {
@@ -42,7 +42,7 @@ const refunds = defineList({
   view: "money.cash_refunds_list",
   sort: ["created_at", "amount", "paid_at"],
   params: {
-    status: oneOf("status", Status.options as [string, ...string[]]),
+    status: someOf("status", Status.options as [string, ...string[]]),
     delivery_id: id("delivery_id"),
     currency: { ...equal("currency"), schema: Currency },
     date_from: sinceDay("created_at"),

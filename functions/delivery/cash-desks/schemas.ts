@@ -114,13 +114,26 @@ export const Transfer = z.object({
   if (transfer.kind === "handover" && !transfer.to_user_id) {
     throw new AppError("receiver_required", { field: "to_user_id" });
   }
+  const lacking = missing(transfer);
+  if (lacking) {
+    throw new AppError("validation_failed", { field: lacking, reason_key: "reason_required" });
+  }
   const field = misplaced(transfer);
   if (field) throw new AppError("validation_failed", { field });
   return withoutEmpty(transfer);
 }).meta({ id: "CashDeskTransfer" });
 
-/** The first field that this kind of transfer does not have, or lacks. */
-function misplaced(transfer: Record<string, unknown>): string | undefined {
+type Fields = Record<string, unknown>;
+
+/** The field that this kind of transfer needs and lacks. */
+function missing({ kind, wallet_id, reference, notes }: Fields): string | undefined {
+  if (ofWallet.includes(String(kind)) && !wallet_id) return "wallet_id";
+  if (kind === "wallet_payout" && !reference) return "reference";
+  return kind === "expense" && !notes ? "notes" : undefined;
+}
+
+/** The first field that this kind of transfer does not have. */
+function misplaced(transfer: Fields): string | undefined {
   const kind = String(transfer.kind);
   const wallet = ofWallet.includes(kind);
   const wrong: Record<string, boolean> = comes.includes(kind)
@@ -134,10 +147,8 @@ function misplaced(transfer: Record<string, unknown>): string | undefined {
       to_user_id: kind !== "handover" && !!transfer.to_user_id,
       to_owner_type: !!transfer.to_owner_type,
     };
-  wrong.wallet_id = wallet !== !!transfer.wallet_id;
+  wrong.wallet_id = !wallet && !!transfer.wallet_id;
   wrong.currency = wallet && !!transfer.currency;
-  wrong.reference = kind === "wallet_payout" && !transfer.reference;
-  wrong.notes = kind === "expense" && !transfer.notes;
   return Object.keys(wrong).find((name) => wrong[name]);
 }
 

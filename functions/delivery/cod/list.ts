@@ -12,9 +12,9 @@ import {
   id,
   isSet,
   number,
-  oneOf,
   since,
   sinceDay,
+  someOf,
   until,
   untilDay,
 } from "../../../shared/api/list.ts";
@@ -68,7 +68,7 @@ const declared = defineList({
   ],
   params: {
     search: foundBy("money.cod_found"),
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
     driver_id: driverFilter("money.cod_driver_filter"),
     delivery_id: ofDelivery,
     delivery_code: ofCode,
@@ -95,7 +95,7 @@ const declared = defineList({
     driver_name: contains("driver_name"),
     delivery_address: contains("delivery_address"),
     external_reference_id: contains("external_reference_id"),
-    status: oneOf("status", statuses),
+    status: someOf("status", statuses),
     delivery_code: codes,
     amount: number("amount"),
     cod_amount: number("cod_amount"),

@@ -7,6 +7,7 @@ import {
   isSet,
   oneOf,
   sinceDay,
+  someOf,
   untilDay,
 } from "../../../shared/api/list.ts";
 import {
@@ -66,7 +67,7 @@ export const driverPay = withDriverIdFilter(
     sort: ["accrued_at", "amount", "paid_at"],
     params: {
       driver_id: driverFilter("delivery.driver_filter"),
-      status: oneOf("status", words(Status)),
+      status: someOf("status", words(Status)),
       currency: { ...equal("currency"), schema: Currency },
       payout_id: id("payout_id"),
       date_from: sinceDay("accrued_at"),

@@ -1,5 +1,4 @@
 /** The lists of orders: the administrators' with its filters and figures, and a customer's own. */
-import { z } from "zod";
 import { atLeast, atMost } from "../../../shared/api/filters.ts";
 import {
   contains,
@@ -11,24 +10,33 @@ import {
   oneOf,
   period,
   since,
+  someWords,
   until,
 } from "../../../shared/api/list.ts";
 import { methods } from "./schemas.ts";
 
 /** The admin filter's words, each with what it means; `delivered` is asked for as well. */
 const words = ["pending", "confirmed", "shipped", "completed", "cancelled", "delivered"] as const;
+const hasStatus = (word: string) =>
+  `r.status_group = case ${word} when 'delivered' then 'completed' else ${word} end
+    and (${word} <> 'delivered' or r.status = 'delivered')`;
 const status: Filter = {
-  schema: z.enum(words),
-  condition: (value) => {
-    const word = `(${value} #>> '{}')`;
-    return `r.status_group = case ${word} when 'delivered' then 'completed' else ${word} end
-      and (${word} <> 'delivered' or r.status = 'delivered')`;
-  },
+  schema: someWords(words),
+  condition: (value) => hasStatus(`(${value} #>> '{}')`),
+  several: (value) => anyWord(value, hasStatus),
   kept: (value) => {
     const word = `(${value} #>> '{}')`;
     return `jsonb_build_object(case ${word} when 'delivered' then 'status' else 'status_group' end, ${word})`;
   },
 };
+
+/** The condition that one of the words that were sent holds. */
+function anyWord(value: string, holds: (word: string) => string): string {
+  return `exists (select from jsonb_array_elements_text(${value}) w (word) where ${
+    holds("w.word")
+  })`;
+}
+
 const sortColumns = {
   createdAt: "created_at",
   finalAmount: "total_price",
@@ -71,16 +79,16 @@ export const adminOrders = defineList({
 });
 
 /** The words that customers read, each as it is answered, and those of the shop for groups of them. */
+const isRead = (word: string) =>
+  `case ${word}
+    when 'pending' then r.status_group = 'pending' and r.payment_status <> 'paid'
+    when 'approved' then r.status_group = 'confirmed' or r.status_group = 'pending' and r.payment_status = 'paid'
+    when 'delivered' then r.status_group = 'completed'
+    else r.status_group = ${word} end`;
 const readByCustomers: Filter = {
-  schema: z.enum([...words, "approved"]),
-  condition: (value) => {
-    const word = `(${value} #>> '{}')`;
-    return `case ${word}
-      when 'pending' then r.status_group = 'pending' and r.payment_status <> 'paid'
-      when 'approved' then r.status_group = 'confirmed' or r.status_group = 'pending' and r.payment_status = 'paid'
-      when 'delivered' then r.status_group = 'completed'
-      else r.status_group = ${word} end`;
-  },
+  schema: someWords([...words, "approved"]),
+  condition: (value) => isRead(`(${value} #>> '{}')`),
+  several: (value) => anyWord(value, isRead),
 };
 
 export const myOrders = defineList({

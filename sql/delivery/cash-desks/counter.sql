@@ -37,6 +37,13 @@ begin
       'cash_desk', true));
 end $$;
 
+-- The text of a wallet's movement at a desk.
+create or replace function money.counter_description(t money.cash_transfers) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+  return concat_ws(': ', case t.kind when 'wallet_deposit' then 'Cash paid in' else 'Cash paid out' end, t.reference);
+end $$;
+
 -- Moves the wallet of a transfer, if it has one; its accounts are locked. Fails: insufficient_wallet_balance.
 create or replace function money.counter_payment_post(t money.cash_transfers) returns void
 language plpgsql set search_path = '' as $$
@@ -45,7 +52,7 @@ declare
 begin
   if t.payment_id is not null then
     perform money.post_journal('WALLET_ADJUSTMENT', 'payment', t.payment_id,
-      concat_ws(': ', case t.kind when 'wallet_deposit' then 'Cash paid in' else 'Cash paid out' end, t.reference),
+      money.counter_description(t),
       array[money.wallet_of_payment(t.payment_id), money.account_of('external', 'tenant', null, t.currency::text)], array[v_amount, -v_amount]);
     perform money.counter_notify(t);
   end if;
@@ -59,7 +66,8 @@ begin
     perform delivery.wallet_payment_add('WALLET_ADJUSTMENT_REVERSAL', money.wallet_of_payment(t.payment_id), t.amount, t.currency::text,
       jsonb_build_object('reverses', t.payment_id, 'reason', t.reversal_reason, 'direction', case t.kind when 'wallet_deposit' then 'debit' else 'credit' end,
         'cash_desk', true));
-    perform money.reverse('WALLET_ADJUSTMENT', 'payment', t.payment_id, t.reversal_reason);
+    -- Its owner reads what is reversed, and why.
+    perform money.reverse('WALLET_ADJUSTMENT', 'payment', t.payment_id, concat_ws(': ', money.counter_description(t), t.reversal_reason));
     perform money.counter_notify(t);
   end if;
 end $$;
@@ -91,6 +99,7 @@ begin
 end $$;
 
 -- Nobody calls these but the transfers.
-revoke execute on function money.counter_wallet(uuid), money.counter_payment_add(uuid, numeric, jsonb), money.counter_payment_post(money.cash_transfers),
+revoke execute on function money.counter_description(money.cash_transfers),
+  money.counter_wallet(uuid), money.counter_payment_add(uuid, numeric, jsonb), money.counter_payment_post(money.cash_transfers),
   money.counter_payment_reverse(money.cash_transfers), money.counter_notify(money.cash_transfers),
   money.counter_payment_moved(money.cash_transfers, timestamptz) from barid_caller;

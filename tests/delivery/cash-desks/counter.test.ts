@@ -108,6 +108,8 @@ describe("a wallet at the counter", () => {
     expect(await reverse(tenant.admin, made.body.data.id)).toSucceed(200);
     expect(await heldBy(tenant, tenant.dispatcher)).toBe(5_000);
     expect(await balanceOf(wallet)).toBe(11_000);
+    expect((await customer.get(`/delivery/wallets/${wallet}/transactions`)).body.data[0])
+      .toMatchObject({ direction: "credit", description: "Cash paid out: Receipt 5: Typed twice" });
     await sound(tenant);
   });
 
@@ -300,6 +302,8 @@ describe("a desk", () => {
       [deposit(wallet, 0), "amount"],
       [deposit(wallet, 0.5), "amount", "too_many_decimals"],
     ]);
+    const bare = await transfer(tenant.dispatcher, { kind: "expense", amount: 10 });
+    expect(bare.body.message).toBe("notes is required.");
     await expectGuarded({ ...call, body: deposit(wallet, 10) }, {
       denied: [tenant.driver, tenant.customer, tenant.warehouse].filter(Boolean),
     });

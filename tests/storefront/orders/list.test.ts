@@ -114,6 +114,8 @@ describe("filters", () => {
     [{ status: "cancelled" }, [7]],
     [{ status: "shipped" }, [4, 10]],
     [{ status: "delivered" }, [5, 11]],
+    [{ status: "pending,confirmed" }, [0, 1, 2, 3, 8, 9]],
+    [{ column_filters: { status: ["cancelled", "delivered"] } }, [5, 7, 11]],
     [{ search: "55-00" }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11]],
     [{ search: "00%" }, [11]],
     [{ search: "٥٥-۰۰" }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11]],

@@ -60,14 +60,26 @@ export interface Fact {
 export const facts_top = 52;
 export const fact_height = 12;
 
+/** The width of a fact beside another, and where the second of two begins. */
+export const fact_width = inner / 2 - 3;
+export const second_fact = inner / 2 + 3;
+
+/** Draws a fact; `height` of the value lets it have several lines. */
+export function drawFact(
+  sheet: Sheet,
+  { caption, value, direction }: Fact,
+  place: { x: number; y: number; size?: number; width?: number; height?: number },
+): void {
+  const { x, y, size = 10, width = fact_width, height } = place;
+  sheet.text(caption, { x, y, width, size: 7.5, size_min: 6, gray: 0.35 });
+  sheet.text(value, { x, y: y + 4, width, height, size, size_min: 6, weight: "bold", direction });
+}
+
 /** Draws the facts of a head, two beside each other. */
 export function drawFacts(sheet: Sheet, facts: Fact[]): void {
-  facts.forEach(({ caption, value, direction }, index) => {
-    const x = index % 2 === 0 ? 0 : inner / 2 + 3;
-    const y = facts_top + Math.floor(index / 2) * fact_height;
-    const width = inner / 2 - 3;
-    sheet.text(caption, { x, y, width, size: 7.5, size_min: 6, gray: 0.35 });
-    sheet.text(value, { x, y: y + 4, width, size: 10, size_min: 6, weight: "bold", direction });
+  facts.forEach((fact, index) => {
+    const x = index % 2 === 0 ? 0 : second_fact;
+    drawFact(sheet, fact, { x, y: facts_top + Math.floor(index / 2) * fact_height });
   });
 }
 

@@ -162,3 +162,25 @@ export async function expireUnpaid(order: { id: string }): Promise<void> {
   await sql`select money.payment_answered(id) from money.payments where order_id = ${order.id}`;
   await sql`select storefront.orders_expire()`;
 }
+
+/**
+ * The clock asks: the look at each payment is queued, and done. Several files of tests may have queued more than one run takes.
+ * -> how many looks were queued for this shop
+ */
+export async function askGateways({ tenant }: Shop): Promise<number> {
+  const [{ last }] = await sql`select coalesce(max(id), 0) as last from app.jobs`;
+  await sql`select money.payments_reconcile()`;
+  const [{ count }] = await sql`select count(*)::int from app.jobs
+    where kind = 'payment.reconcile' and tenant_id = ${tenant.id} and id > ${last}`;
+  await expect.poll(async () => {
+    const response = await fetch(`${stack.functionsUrl}/payment/internal/jobs`, {
+      method: "POST",
+      headers: { apikey: stack.secretKey },
+    });
+    expect(response.status).toBe(200);
+    const [{ open }] = await sql`select count(*)::int as open from app.jobs
+      where kind = 'payment.reconcile' and tenant_id = ${tenant.id} and status in ('queued', 'running')`;
+    return open;
+  }, { timeout: 20_000 }).toBe(0);
+  return count;
+}

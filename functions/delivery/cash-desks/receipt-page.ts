@@ -4,7 +4,16 @@
  */
 import type { Language } from "../../../shared/i18n/index.ts";
 import { isolate } from "../../../shared/pdf/characters.ts";
-import { inner, paper, type Sheet, sheetOf } from "../../../shared/pdf/sheet.ts";
+import {
+  drawFact,
+  type Fact,
+  fact_width,
+  inner,
+  paper,
+  second_fact,
+  type Sheet,
+  sheetOf,
+} from "../../../shared/pdf/sheet.ts";
 import { openDocument } from "../../../shared/pdf/text.ts";
 import { moment, moneyOf } from "../../../shared/pdf/values.ts";
 import { type ReceiptCaptions, receiptCaptions } from "./receipt-captions.ts";
@@ -47,8 +56,6 @@ export interface TransferReceipt extends PrintedTransfer {
 }
 
 const half = paper.height / 2;
-const columnWidth = inner / 2 - 3;
-const second = inner / 2 + 3;
 
 /** Renders both copies. Long texts shrink and end in an ellipsis; none leaves its place. */
 export async function renderTransferReceipt(
@@ -79,29 +86,31 @@ function drawCopy(sheet: Sheet, receipt: TransferReceipt, words: ReceiptCaptions
     sheet.text(when, { ...head, y: top + 31, size: 10, size_min: 7 });
   }
   const amount = `${moneyOf(receipt)(receipt.amount)} ${receipt.currency}`;
-  drawFact(sheet, words.amount, amount, { x: 0, y: top + 40, size: 16, direction: "ltr" });
   const date = moment(receipt.created_at, receipt.timezone);
-  drawFact(sheet, words.date, date, { x: second, y: top + 40, direction: "ltr" });
   const [from, to] = sidesOf(receipt, words);
-  drawFact(sheet, words.from, from, { x: 0, y: top + 56 });
-  drawFact(sheet, words.to, to, { x: second, y: top + 56 });
-  drawFact(sheet, words.reference, receipt.reference ?? "–", { x: 0, y: top + 69 });
-  drawFact(sheet, words.enteredBy, receipt.entered_by.full_name ?? "–", { x: second, y: top + 69 });
-  drawFact(sheet, words.number, receipt.id, { x: 0, y: top + 82, direction: "ltr" });
+  const draw = (fact: Fact, x: number, y: number, more = {}) =>
+    drawFact(sheet, fact, { x, y: top + y, ...more });
+  draw({ caption: words.amount, value: amount, direction: "ltr" }, 0, 40, { size: 16 });
+  draw({ caption: words.date, value: date, direction: "ltr" }, second_fact, 40);
+  draw({ caption: words.from, value: from }, 0, 56);
+  draw({ caption: words.to, value: to }, second_fact, 56);
+  draw({ caption: words.reference, value: receipt.reference ?? "–" }, 0, 69);
+  draw({ caption: words.enteredBy, value: receipt.entered_by.full_name ?? "–" }, second_fact, 69);
+  draw({ caption: words.number, value: receipt.id, direction: "ltr" }, 0, 82);
   if (receipt.notes) {
-    drawFact(sheet, words.notes, receipt.notes, { x: 0, y: top + 95, width: inner, height: 14 });
+    draw({ caption: words.notes, value: receipt.notes }, 0, 95, { width: inner, height: 14 });
   }
-  for (const [x, caption] of [[0, words.gave], [second, words.got]] as const) {
+  for (const [x, caption] of [[0, words.gave], [second_fact, words.got]] as const) {
     sheet.page.fill([{
-      x: sheet.left(x, columnWidth),
+      x: sheet.left(x, fact_width),
       y: top + 130,
-      width: columnWidth,
+      width: fact_width,
       height: 0.25,
     }], 0.4);
     sheet.text(caption, {
       x,
       y: top + 131.5,
-      width: columnWidth,
+      width: fact_width,
       size: 8,
       size_min: 6,
       gray: 0.35,
@@ -123,19 +132,4 @@ function sidesOf(receipt: TransferReceipt, words: ReceiptCaptions): [string, str
     from_owner_type === null ? outside : desk(from_owner_type, from_user),
     desk(to_owner_type, to_user),
   ];
-}
-
-interface Place {
-  x: number;
-  y: number;
-  size?: number;
-  width?: number;
-  height?: number;
-  direction?: "ltr";
-}
-
-function drawFact(sheet: Sheet, caption: string, value: string, place: Place) {
-  const { x, y, size = 10, width = columnWidth, height, direction } = place;
-  sheet.text(caption, { x, y, width, size: 7.5, size_min: 6, gray: 0.35 });
-  sheet.text(value, { x, y: y + 4, width, height, size, size_min: 6, weight: "bold", direction });
 }

@@ -1,6 +1,6 @@
 /** Card orders that were paid while nothing here ran: the gateway is asked before they end. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { sql, stack } from "../../support/db.ts";
+import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
 import { fundWallet } from "../../support/money.ts";
 import {
@@ -13,7 +13,7 @@ import {
   standing,
   walletOf,
 } from "../../support/orders.ts";
-import { atGateway, hoursLater, newCardShop } from "../../support/payments.ts";
+import { askGateways, atGateway, hoursLater, newCardShop } from "../../support/payments.ts";
 
 let shop: Shop;
 beforeAll(async () => {
@@ -21,20 +21,7 @@ beforeAll(async () => {
 });
 
 const expire = () => sql`select storefront.orders_expire()`;
-/** The clock asks: the look at each payment is queued, and done. Several files of tests may have queued more than one run takes. */
-async function ask({ tenant }: Shop = shop): Promise<void> {
-  await sql`select money.payments_reconcile()`;
-  await expect.poll(async () => {
-    const response = await fetch(`${stack.functionsUrl}/payment/internal/jobs`, {
-      method: "POST",
-      headers: { apikey: stack.secretKey },
-    });
-    expect(response.status).toBe(200);
-    const [{ open }] = await sql`select count(*)::int as open from app.jobs
-      where kind = 'payment.reconcile' and tenant_id = ${tenant.id} and status in ('queued', 'running')`;
-    return open;
-  }, { timeout: 20_000 }).toBe(0);
-}
+const ask = (one: Shop = shop) => askGateways(one);
 const paymentsOf = async ({ id }: Placed) =>
   (await sql`select status from money.payments where order_id = ${id} order by created_at, id`)
     .map(({ status }) => status);

@@ -1,29 +1,9 @@
 /** Card orders that were paid without our hearing of it, and then ended: the gateway is asked, and the money is somebody's. */
 import { expect, test } from "vitest";
-import { sql, stack } from "../../support/db.ts";
+import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
 import { checkAll, placeOrder, type Shop, standing } from "../../support/orders.ts";
-import { atGateway, hoursLater, newCardShop } from "../../support/payments.ts";
-
-/** The clock asks, and what it queued is done. -> how many looks it queued for this shop */
-async function ask({ tenant }: Shop): Promise<number> {
-  const last = async () =>
-    Number((await sql`select coalesce(max(id), 0) as id from app.jobs`)[0].id);
-  const before = await last();
-  await sql`select money.payments_reconcile()`;
-  const [{ count }] = await sql`select count(*)::int from app.jobs
-    where kind = 'payment.reconcile' and tenant_id = ${tenant.id} and id > ${before}`;
-  await expect.poll(async () => {
-    await fetch(`${stack.functionsUrl}/payment/internal/jobs`, {
-      method: "POST",
-      headers: { apikey: stack.secretKey },
-    });
-    const [{ open }] = await sql`select count(*)::int as open from app.jobs
-      where kind = 'payment.reconcile' and tenant_id = ${tenant.id} and status in ('queued', 'running')`;
-    return open;
-  }, { timeout: 20_000 }).toBe(0);
-  return count;
-}
+import { askGateways, atGateway, hoursLater, newCardShop } from "../../support/payments.ts";
 
 const openReports = async ({ tenant }: Shop) =>
   (await tenant.admin.get("/payment/webhook-events", { query: { open: true } })).body.data;
@@ -38,7 +18,7 @@ test("an order that its shop cancels after it was paid unheard: the money is fou
   expect(await openReports(shop)).toEqual([]);
   // A look at once would be one at what was opened a moment ago.
   await sql`update money.payments set created_at = created_at - interval '2 minutes' where order_id = ${placed.id}`;
-  expect(await ask(shop)).toBe(1);
+  expect(await askGateways(shop)).toBe(1);
   expect(await openReports(shop)).toMatchObject([{
     order_id: placed.id,
     reason: "order_cancelled",
@@ -46,9 +26,9 @@ test("an order that its shop cancels after it was paid unheard: the money is fou
   const { body } = await shop.tenant.customer.get(`/storefront/orders/${placed.id}/payment-status`);
   expect(body.order).toMatchObject({ status: "cancelled", refund_due: true });
   // It is known now.
-  expect(await ask(shop)).toBe(0);
+  expect(await askGateways(shop)).toBe(0);
   await hoursLater(placed, 2);
-  expect(await ask(shop)).toBe(0);
+  expect(await askGateways(shop)).toBe(0);
   await checkAll(shop.tenant);
 });
 
@@ -57,17 +37,17 @@ test("one that nobody paid is asked about once soon, once an hour, and no more a
   const placed = await placeOrder(shop, "gatewayone");
   expect(await cancel(shop, placed.id)).toSucceed(200);
   await sql`update money.payments set created_at = created_at - interval '2 minutes' where order_id = ${placed.id}`;
-  expect(await ask(shop)).toBe(1);
-  expect(await ask(shop)).toBe(0);
+  expect(await askGateways(shop)).toBe(1);
+  expect(await askGateways(shop)).toBe(0);
   await sql`update money.payments set last_checked_at = last_checked_at - interval '10 minutes',
     processed_at = processed_at - interval '20 minutes' where order_id = ${placed.id}`;
-  expect(await ask(shop)).toBe(0);
+  expect(await askGateways(shop)).toBe(0);
   await hoursLater(placed, 2);
-  expect(await ask(shop)).toBe(1);
+  expect(await askGateways(shop)).toBe(1);
   await hoursLater(placed, 23);
-  expect(await ask(shop)).toBe(1);
+  expect(await askGateways(shop)).toBe(1);
   await hoursLater(placed, 2);
-  expect(await ask(shop)).toBe(0);
+  expect(await askGateways(shop)).toBe(0);
   expect(await standing(placed.id)).toMatchObject({ status: "cancelled", paid: 0 });
   expect(await openReports(shop)).toEqual([]);
 });

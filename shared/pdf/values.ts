@@ -42,6 +42,17 @@ function clockOf(timeZone: string): Intl.DateTimeFormat {
 }
 
 /** A text of the company in the language of a document; in another one where it has none in this. */
-export function inLanguage(texts: Record<string, string>, language: string): string {
+function inLanguage(texts: Record<string, string>, language: string): string {
   return texts[language] || texts.en || Object.values(texts).find(Boolean) || "";
+}
+
+/** The name of the company on its documents: its brand, where it has one. */
+export function brandOf(
+  { brand, tenant_name }: {
+    brand: { brand_name?: Record<string, string> };
+    tenant_name: Record<string, string>;
+  },
+  language: string,
+): string {
+  return inLanguage(brand.brand_name ?? {}, language) || inLanguage(tenant_name, language);
 }

@@ -2,7 +2,7 @@
 import type { Database } from "../../../shared/db/db.ts";
 import { pdfFile } from "../../../shared/http/pdf-file.ts";
 import type { Language } from "../../../shared/i18n/index.ts";
-import { inLanguage } from "../../../shared/pdf/values.ts";
+import { brandOf } from "../../../shared/pdf/values.ts";
 import type { PrintedTransfer } from "./receipt-page.ts";
 
 interface Printed {
@@ -30,7 +30,7 @@ export async function printReceipt(
   const pdf = await renderTransferReceipt({
     ...transfer,
     ...printed,
-    brand: inLanguage(brand.brand_name ?? {}, asked) || inLanguage(tenant_name, asked),
+    brand: brandOf({ brand, tenant_name }, asked),
   }, asked);
   return pdfFile(`cash-${transfer.id}.pdf`, pdf);
 }

@@ -4,7 +4,7 @@ import { supabaseUrl } from "../../../shared/runtime/env.ts";
 import type { Job } from "../../../shared/db/jobs.ts";
 import { describeError, log } from "../../../shared/runtime/log.ts";
 import { putFile } from "../../../shared/outbound/storage.ts";
-import { inLanguage } from "../../../shared/pdf/values.ts";
+import { brandOf } from "../../../shared/pdf/values.ts";
 import type { ReceiptLanguage } from "./receipt-captions.ts";
 import { type Receipt, type ReceiptRow, renderReceipt } from "./receipt-page.ts";
 import { receiptBucket } from "./receipts.ts";
@@ -82,8 +82,7 @@ function receiptOf({ snapshot, ...begun }: Begun): Receipt {
     reversed_at: begun.reversed_at,
     timezone: begun.timezone,
     decimals: begun.decimals,
-    brand: inLanguage(begun.brand.brand_name ?? {}, begun.language) ||
-      inLanguage(begun.tenant_name, begun.language),
+    brand: brandOf(begun, begun.language),
     method,
     driver: driver?.full_name ?? "",
     receiver: receiver?.full_name ?? null,

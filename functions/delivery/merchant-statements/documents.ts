@@ -3,7 +3,7 @@ import { csvTable } from "../../../shared/api/csv/export.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import { pdfFile } from "../../../shared/http/pdf-file.ts";
 import type { Language } from "../../../shared/i18n/index.ts";
-import { inLanguage } from "../../../shared/pdf/values.ts";
+import { brandOf } from "../../../shared/pdf/values.ts";
 import { supabaseUrl } from "../../../shared/runtime/env.ts";
 import type { StatementDocument, StatementRow } from "./document-head.ts";
 
@@ -62,7 +62,7 @@ export async function printStatement(
     ...statement,
     ...printed,
     owner: statement.owner.full_name ?? "",
-    brand: inLanguage(brand.brand_name ?? {}, asked) || inLanguage(tenant_name, asked),
+    brand: brandOf({ brand, tenant_name }, asked),
     verify_url: `${supabaseUrl}/functions/v1/delivery/merchant-statements/verify?hash=${hash}`,
   }, asked);
   return pdfFile(`${fileName(statement.number)}.pdf`, pdf);

@@ -41,7 +41,10 @@ export default serve("delivery", [
   // Deliveries under way
   feature(
     { deliveries: "Deliveries from draft to door: orders, pickup, completion, failure, return." },
-    async () => (await import("./deliveries/routes.ts")).deliveries,
+    async () => [
+      ...(await import("./deliveries/routes.ts")).deliveries,
+      ...(await import("./imports/routes.ts")).deliveryImports,
+    ],
   ),
   feature({
     "deliveries/*": "",
@@ -55,6 +58,7 @@ export default serve("delivery", [
     ...(await import("./amount-changes/routes.ts")).amountChanges,
     ...(await import("./redirects/routes.ts")).redirects,
     ...(await import("./deliveries/warehouse.ts")).deliveryInWarehouse,
+    ...(await import("./imports/routes.ts")).importCancellation,
     ...(await import("./auto-assignment/routes.ts")).autoAssignment,
     ...(await import("./delivery-exceptions/routes.ts")).deliveryExceptions,
   ]),

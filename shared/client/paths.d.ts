@@ -323,6 +323,14 @@ export interface paths {
     parameters: { };
     /** Order the deliveries of a CSV file; ways that nobody asked the price of go as the crow flies @description Who: permission manage:operations:tenant, or role institution or customer. */ post: operations["post_delivery_deliveries_import"];
   };
+  "/delivery/deliveries/imports": {
+    parameters: { };
+    /** List imports of deliveries, newest first; customers and institutions see their own @description Who: permission manage:operations:tenant, or role institution or customer. */ get: operations["get_delivery_deliveries_imports"];
+  };
+  "/delivery/deliveries/imports/{import_id}/cancel": {
+    parameters: { };
+    /** Cancel the deliveries of an import that nobody has in hand yet @description Who: permission manage:operations:tenant, or role institution or customer. */ post: operations["post_delivery_deliveries_imports_import_id_cancel"];
+  };
   "/delivery/delivery-exceptions": {
     parameters: { };
     /** List exceptions; drivers, customers and institutions see those of their deliveries @description Who: permission view:tenant, or role driver or institution or customer. */ get: operations["get_delivery_delivery_exceptions"];
@@ -1458,6 +1466,7 @@ export interface components {
       /** The same, as a warehouse */ dropoff_warehouse_id?: string | null; notes?: string | null;
       /** Why, in words or from the list */ reason: string;
     };
+    CancelDeliveryImport: { notes?: string | null; /** Why, in words or from the list */ reason: string; };
     CancelManifest: { /** Why, in words or from the list */ reason: string; };
     CancelOrder: {
       admin_notes?: string | null;
@@ -2116,6 +2125,13 @@ export interface components {
     /** This delivery goes through a warehouse; book its legs. */ DeliveryGoesInLegsError: { code?: "delivery_goes_in_legs"; } & components["schemas"]["Error"];
     /** No driver has this delivery. */ DeliveryHasNoDriverError: { code?: "delivery_has_no_driver"; field?: string; } & components["schemas"]["Error"];
     /** The delivery has an open exception. */ DeliveryHasOpenExceptionError: { code?: "delivery_has_open_exception"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
+    DeliveryImport: {
+      /** Deliveries that nobody has in hand yet */ cancellable: number; cancelled: number; cancelled_at: string | null;
+      cancelled_by: { full_name: string | null; id: string; } | null;
+      created_at: string;
+      created_by: { full_name: string | null; id: string; } | null;
+      id: string; /** Records that were made */ imported: number;
+    };
     DeliveryInstructions: { expires_at: string; gateway_order_id: string; redirect_url: string; };
     /** This delivery is a draft. Change the draft instead. */ DeliveryIsDraftError: { code?: "delivery_is_draft"; } & components["schemas"]["Error"];
     /** This delivery stands for goods that a waybill brings to another warehouse. Put it on a waybill, or cancel it. */ DeliveryIsForWaybillError: { code?: "delivery_is_for_waybill"; } & components["schemas"]["Error"];
@@ -2368,6 +2384,7 @@ export interface components {
     /** This Idempotency-Key was already used with other input. */ IdempotencyConflictError: { code?: "idempotency_conflict"; } & components["schemas"]["Error"];
     /** Send an Idempotency-Key header with this call. */ IdempotencyKeyRequiredError: { code?: "idempotency_key_required"; } & components["schemas"]["Error"];
     /** Nothing was imported. Lines with errors: {error_count}. */ ImportHasErrorsError: { code?: "import_has_errors"; error_count?: number; errors?: { code: string; field: string | null; line: number; message: string; }[]; } & components["schemas"]["Error"];
+    /** The import was not found. */ ImportNotFoundError: { code?: "import_not_found"; } & components["schemas"]["Error"];
     Institution: {
       avatar: string | null; /** Branches in use */ branches_count: number; email: string | null; full_name: string; id: string;
       /** False: kept, and no longer used */ is_active: boolean; phone: string | null;
@@ -5713,7 +5730,7 @@ export interface operations {
         /** One of them, or several with commas between */ delivery_flow?: ("standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return") | ("standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return")[];
         delivery_service_id?: string; driver_id?: components["parameters"]["driver_id"]; dropoff_zone_id?: string;
         /** Number in the sender's own system */ external_reference_id?: string; fields?: components["parameters"]["fields"];
-        format?: components["parameters"]["format"]; institution_user_id?: components["parameters"]["institution_user_id"];
+        format?: components["parameters"]["format"]; import_id?: string; institution_user_id?: components["parameters"]["institution_user_id"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         manifest_id?: components["parameters"]["manifest_id"]; page?: components["parameters"]["page"]; parent_id?: string; pickup_zone_id?: string;
         postponed?: boolean | ("true" | "false");
@@ -6603,13 +6620,26 @@ export interface operations {
         headers: { [name: string]: unknown; };
         content: {
           "application/json": {
-            /** True: say what would happen, and change nothing */ dry_run: boolean; error_count: number;
+            /** True: say what would happen, and change nothing */ dry_run: boolean; duplicate_count: number;
+            /** Lines that seem to be ordered already, the first hundred; they are imported all the same */ duplicates: {
+              delivery: {
+                created_at: string; /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string;
+                status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+              } | null;
+              /** Line of the file, the heading being 1 */ line: number;
+              /** The earlier line of the file that it repeats */ other_line: number | null; same: "reference" | "recipient";
+            }[];
+            error_count: number;
             /** The first hundred, by line */ errors: {
               code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "item_prices_not_cod" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "order_amount_fixed" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "carrier_not_found" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "partial_items_invalid" | "return_destination_required" | "insufficient_wallet_balance";
               /** Path of the field at fault; null: none */ field: string | null; /** Line of the file, the heading being 1 */ line: number;
               message: string;
             }[];
-            /** Of what was made, in the order of the lines */ ids: string[]; /** Records that were made */ imported: number;
+            /** Of what was made, in the order of the lines */ ids: string[];
+            /** To cancel it as a whole; null for a dry run */ import_id: string | null; /** Records that were made */ imported: number;
+            /** The last import of the same lines, unless all of it was cancelled. It is not refused: look at a dry run */ imported_before: {
+              cancelled: number; created_at: string; import_id: string; /** Records that were made */ imported: number;
+            } | null;
             /** Lines of the document */ lines: number; /** Lines that nothing is wrong with */ valid: number;
           } & components["schemas"]["Success"];
         };
@@ -6618,13 +6648,26 @@ export interface operations {
         headers: { [name: string]: unknown; };
         content: {
           "application/json": {
-            /** True: say what would happen, and change nothing */ dry_run: boolean; error_count: number;
+            /** True: say what would happen, and change nothing */ dry_run: boolean; duplicate_count: number;
+            /** Lines that seem to be ordered already, the first hundred; they are imported all the same */ duplicates: {
+              delivery: {
+                created_at: string; /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string;
+                status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+              } | null;
+              /** Line of the file, the heading being 1 */ line: number;
+              /** The earlier line of the file that it repeats */ other_line: number | null; same: "reference" | "recipient";
+            }[];
+            error_count: number;
             /** The first hundred, by line */ errors: {
               code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "item_prices_not_cod" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "order_amount_fixed" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "carrier_not_found" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "partial_items_invalid" | "return_destination_required" | "insufficient_wallet_balance";
               /** Path of the field at fault; null: none */ field: string | null; /** Line of the file, the heading being 1 */ line: number;
               message: string;
             }[];
-            /** Of what was made, in the order of the lines */ ids: string[]; /** Records that were made */ imported: number;
+            /** Of what was made, in the order of the lines */ ids: string[];
+            /** To cancel it as a whole; null for a dry run */ import_id: string | null; /** Records that were made */ imported: number;
+            /** The last import of the same lines, unless all of it was cancelled. It is not refused: look at a dry run */ imported_before: {
+              cancelled: number; created_at: string; import_id: string; /** Records that were made */ imported: number;
+            } | null;
             /** Lines of the document */ lines: number; /** Lines that nothing is wrong with */ valid: number;
           } & components["schemas"]["Success"];
         };
@@ -6633,6 +6676,56 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_deliveries_imports: {
+    parameters: {
+      query?: {
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["DeliveryImport"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_deliveries_imports_import_id_cancel: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { import_id: string; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["CancelDeliveryImport"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            /** How many this call cancelled */ cancelled: number; import_id: string;
+            /** Deliveries that are not cancelled, in the order of the lines, each with its refusal */ left: {
+              code: string; /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string; message: string;
+              status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+            }[];
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ImportNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];

@@ -79,6 +79,7 @@ export const deliveryErrors = {
   },
 
   // Deliveries
+  import_not_found: 404,
   delivery_not_found: { status: 404, fields: ["field", "delivery_codes", "delivery_ids"] },
 
   // Deliveries under way, handoffs, their exceptions and receipts

@@ -4,6 +4,8 @@ export const internalConstraints = new Set([
   "invitation_pending_once",
   // A place by both its numbers, and a window with an end after its beginning: cores ask first.
   "amount_change_state",
+  // A delivery is a line of one import, which the core numbers.
+  "delivery_import_line_taken",
   "deliver_window_in_order",
   "next_attempt_while_open",
   "notice_of_postponed",

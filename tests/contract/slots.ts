@@ -114,6 +114,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/zone_ids?$/, "zone"],
   [/tag_ids?$/, "tag"],
   [/batch_id$/, "batch"],
+  [/^import_id$/, "import"],
   [/barcodes?(_value)?$/, "barcode"],
   [/delivery_ids?$/, "delivery"],
   [/delivery_codes$/, "delivery_code"],

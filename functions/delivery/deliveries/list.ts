@@ -52,6 +52,14 @@ const returnRequest: Filter = {
       and q.status = (${value} #>> '{}')) and ((${value} #>> '{}') <> 'requested' or r.status = 'draft')`,
 };
 
+/** Deliveries of a file (functions/delivery/imports). */
+const importedBy: Filter = {
+  schema: Id,
+  condition: (value) =>
+    `r.id in (select l.delivery_id from delivery.delivery_import_lines l where l.tenant_id = (select app.tenant_id())
+      and l.import_id = (${value} #>> '{}')::uuid)`,
+};
+
 const filters = {
   status: someOf("status", deliveryStatuses),
   driver_id: driver,
@@ -79,6 +87,7 @@ export const deliveriesList = defineList({
     current_warehouse_id: id("current_warehouse_id"),
     auto_assignment: search_status,
     return_request: returnRequest,
+    import_id: importedBy,
     postponed: isSet("postponed_to", "set"),
     date_from: since("created_at"),
     date_to: until("created_at"),

@@ -1,6 +1,5 @@
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
 import { AppError, type ErrorCode } from "../../../shared/errors/errors.ts";
-import { importEndpoint } from "../../../shared/api/csv/import.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { withLinks } from "../proofs/links.ts";
 import { operationsOrOrderer, staffOrDeliveryPeople } from "../access.ts";
@@ -43,7 +42,7 @@ const terms: readonly ErrorCode[] = [
 ];
 
 /** The refusals of ordering a delivery. */
-const ordering: readonly ErrorCode[] = [
+export const ordering: readonly ErrorCode[] = [
   ...terms,
   "staging_warehouse_required",
   "delivery_not_found",
@@ -98,16 +97,6 @@ export const deliveries: AnyEndpoint[] = [
       await measureFirst(db, body);
       return await db.call("delivery.delivery_create", body);
     },
-  }),
-  importEndpoint({
-    path: "/deliveries/import",
-    summary:
-      "Order the deliveries of a CSV file; ways that nobody asked the price of go as the crow flies",
-    access: operationsOrOrderer,
-    line: CreateDelivery,
-    maxLines: 500,
-    core: "delivery.delivery_import",
-    lineErrors: ["forbidden", ...ordering],
   }),
   endpoint({
     method: "get",

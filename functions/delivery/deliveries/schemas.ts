@@ -186,7 +186,7 @@ export const Complete = z.object({
   ...pickup,
   recipient_name: z.string().trim().max(200).nullish(),
 }).superRefine(bothOrNone).meta({ id: "CompleteDelivery" });
-const failure = { reason: Text, notes: LongText.nullish() };
+export const failure = { reason: Text, notes: LongText.nullish() };
 export const Fail = z.object({ ...failure, ...reported }).superRefine(bothOrNone)
   .meta({ id: "FailDelivery" });
 export const Retry = z.object({

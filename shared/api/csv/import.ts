@@ -55,9 +55,11 @@ export function importEndpoint<P extends z.ZodType | undefined = undefined>(
     core: string;
     lineErrors: readonly ErrorCode[];
     errors?: readonly ErrorCode[];
+    /** Fields of the core's answer that are told as they are. */
+    known?: z.ZodObject;
   },
 ) {
-  const { line, maxLines, core, lineErrors, errors = [], ...rest } = declaration;
+  const { line, maxLines, core, lineErrors, errors = [], known, ...rest } = declaration;
   return endpoint({
     ...rest,
     method: "post",
@@ -65,7 +67,7 @@ export function importEndpoint<P extends z.ZodType | undefined = undefined>(
     query: z.object({
       dry_run: Flag.optional().meta({ description: "Only say what importing would do" }),
     }),
-    response: answerOf([...commonLineCodes, ...lineErrors]),
+    response: answerOf([...commonLineCodes, ...lineErrors]).extend(known?.shape ?? {}),
     status: 201,
     otherStatus: 200,
     errors: ["import_has_errors", ...errors],
@@ -75,7 +77,11 @@ export function importEndpoint<P extends z.ZodType | undefined = undefined>(
       const total = file.lines.length + file.errors.length;
       const input = { lines: file.lines, refused: file.errors.length, dry_run };
       try {
-        const tried = await db.call<Tried>(core, Object.assign({}, params, input));
+        const { ids, errors, error_count, ...told } = await db.call<Tried>(
+          core,
+          Object.assign({}, params, input),
+        );
+        const tried = { ids, errors, error_count };
         const found = allErrors(file, tried, context.language());
         return {
           dry_run,
@@ -84,6 +90,7 @@ export function importEndpoint<P extends z.ZodType | undefined = undefined>(
           imported: dry_run ? 0 : tried.ids.length,
           ids: dry_run ? [] : tried.ids,
           ...found,
+          ...told,
           [status]: dry_run ? 200 : 201,
           [messageKey]: dry_run ? "import_checked" : "import_done",
         };

@@ -15,12 +15,21 @@
 create or replace function delivery.delivery_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
+  v_cancelled record := delivery.parcel_cancel(input);
+begin
+  return v_cancelled.refund || jsonb_build_object('delivery', delivery.delivery_to_json(v_cancelled.delivery_id),
+    'operational_return', delivery.delivery_to_json(v_cancelled.return_id));
+end $$;
+
+-- The same, for callers who show none of it. -> the parcel, its operational return or null, and what money.delivery_fee_refund says
+create or replace function delivery.parcel_cancel(input jsonb, out delivery_id uuid, out return_id uuid, out refund jsonb)
+language plpgsql set search_path = '' as $$
+declare
   d delivery.deliveries;
   v_operations boolean := app.has_permission('manage:operations:tenant');
   v_under_way text;
   v_ends uuid[];
   v_picks uuid[];
-  v_refund jsonb;
   v_waiting delivery.deliveries;
   v_return record;
   v_missing boolean;
@@ -42,16 +51,11 @@ begin
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'cancelled',
       'text_key', case when d.made_at_door then 'reason_return_from_door' else 'reason_return_of_cancelled' end));
   end if;
-  select * into v_waiting from delivery.deliveries x
-  where x.tenant_id = d.tenant_id and (x.id = d.id or x.parent_id = d.id)
-    and (x.delivery_flow in ('standard', 'pnd_outbound') or x.delivery_flow = 'customer_return' and not warehousing.return_is_lost(x))
-    and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null
-    and (d.picked_up_at is not null or d.ordered_from_address_id is not null)
-    and x.current_warehouse_id is distinct from (delivery.ordered_from(d)).warehouse_id;
-  if found then
+  v_waiting := delivery.waiting_on_its_way(d);
+  if v_waiting.id is not null then
     v_missing := warehousing.parcel_is_missing(d, v_waiting.current_warehouse_id);
     v_return := delivery.delivery_cancel_waiting(d, v_waiting, not v_missing, input);
-    v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
+    refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
     if v_missing then
       perform warehousing.stock_release('picking_order', p.id) from unnest(v_return.picks) p (id);
       perform warehousing.waybill_remove_delivery(d.id);
@@ -60,7 +64,9 @@ begin
       perform delivery.operational_return_shelve(v_return.id, v_return.picks);
     end if;
     perform storefront.orders_settle();
-    return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', delivery.delivery_to_json(v_return.id));
+    delivery_id := d.id;
+    return_id := v_return.id;
+    return;
   end if;
   if v_operations then
     v_transfer := delivery.transfer_under_way(d);
@@ -87,14 +93,29 @@ begin
   end if;
   perform delivery.manifest_item_return(d.id);
   v_picks := delivery.delivery_release(d.id);
-  v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
+  refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform warehousing.waybill_remove_delivery(d.id);
   if d.delivery_flow = 'operational_return' then
     perform warehousing.return_unshelved(d.id);
   end if;
   perform storefront.orders_settle();
-  return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', null);
+  delivery_id := d.id;
+end $$;
+
+-- The parcel d, or its leg, that waits in a warehouse which its order did not begin in; null fields where none does.
+create or replace function delivery.waiting_on_its_way(d delivery.deliveries) returns delivery.deliveries
+language plpgsql stable set search_path = '' as $$
+declare
+  v_waiting delivery.deliveries;
+begin
+  select * into v_waiting from delivery.deliveries x
+  where x.tenant_id = d.tenant_id and (x.id = d.id or x.parent_id = d.id)
+    and (x.delivery_flow in ('standard', 'pnd_outbound') or x.delivery_flow = 'customer_return' and not warehousing.return_is_lost(x))
+    and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null
+    and (d.picked_up_at is not null or d.ordered_from_address_id is not null)
+    and x.current_warehouse_id is distinct from (delivery.ordered_from(d)).warehouse_id;
+  return v_waiting;
 end $$;
 
 -- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back, if anything of it is there to be sent.

@@ -6,7 +6,7 @@
 -- {order_id} -> {order, refund or null}
 -- Fails: order_not_found, order_not_short, order_nothing_picked (cancel it), shipment_cash_changes (a carrier is booked to collect what the
 -- order cost before: carriers take no other amount for a booked shipment, so it is cancelled first and booked again), what
--- delivery_cancel and order_refund fail with.
+-- delivery.parcel_cancel and order_refund fail with.
 create or replace function storefront.order_accept_short(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -21,7 +21,7 @@ begin
   v_left := storefront.order_accept(o.id, v_missing);
   select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
   -- A parcel with nothing in it does not travel. The last one that was open ends the order, which is settled with it.
-  perform delivery.delivery_cancel(jsonb_build_object('id', e.delivery_id, 'reason', 'out_of_stock'))
+  perform delivery.parcel_cancel(jsonb_build_object('id', e.delivery_id, 'reason', 'out_of_stock'))
   from (select p.delivery_id from storefront.storefront_order_parts p
     join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status in ('pending', 'assigned', 'accepted')
     where p.tenant_id = o.tenant_id and p.order_id = o.id and not storefront.order_part_has_goods(p)

@@ -25,7 +25,7 @@ end $$;
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
--- Fails: order_not_found, order_not_cancellable, what delivery_cancel and order_refund fail with.
+-- Fails: order_not_found, order_not_cancellable, what delivery.parcel_cancel and order_refund fail with.
 create or replace function storefront.order_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
@@ -65,7 +65,7 @@ begin
   where x.tenant_id = o.tenant_id and x.id = o.id
   returning * into o;
   -- The order has ended, so that its fee passes to no other and nobody is asked to deliver it anew.
-  perform delivery.delivery_cancel(jsonb_build_object('id', d.id, 'reason', input ->> 'reason'))
+  perform delivery.parcel_cancel(jsonb_build_object('id', d.id, 'reason', input ->> 'reason'))
   from (select x.id from delivery.deliveries x where x.tenant_id = o.tenant_id and x.order_id = o.id
     and x.status in ('draft', 'pending', 'assigned', 'accepted') order by x.id) d;
   perform storefront.order_picks_drop(o.id);

@@ -1,4 +1,5 @@
 /** A row in every table of deliveries and of those who carry them. */
+import { randomBytes } from "node:crypto";
 import type { Added, Adding } from "./rows.ts";
 
 export async function addDeliveries({ one, made, tenant }: Adding): Added {
@@ -40,6 +41,15 @@ export async function addDeliveries({ one, made, tenant }: Adding): Added {
     difference: 1,
     redirected_by: tenant.admin.id,
   });
+  const imported = await one("delivery.delivery_imports", {
+    content_hash: randomBytes(32),
+    created_by: tenant.customer.id,
+  });
+  await one(
+    "delivery.delivery_import_lines",
+    { delivery_id: delivery, import_id: imported, line: 2 },
+    "delivery_id",
+  );
   const bulk = await one("delivery.bulk_assignments", {
     driver_id: driver,
     assignment_count: 1,
@@ -101,5 +111,14 @@ export async function addDeliveries({ one, made, tenant }: Adding): Added {
     total_delivery_value: 0,
   }, "driver_id");
   await one("delivery.performance_state", {}, "tenant_id");
-  return { driver2, delivery_item, amount_change, delivery_exception, bulk, assignment, handoff };
+  return {
+    import: imported,
+    driver2,
+    delivery_item,
+    amount_change,
+    delivery_exception,
+    bulk,
+    assignment,
+    handoff,
+  };
 }

@@ -135,6 +135,10 @@ export const deliveries: Calls = {
     ...given("pending"),
     body: () => ({ reason: "The customer ordered twice" }),
   },
+  "POST /delivery/deliveries/imports/:import_id/cancel": {
+    alone: "draft",
+    body: () => ({ reason: "The file of yesterday" }),
+  },
   "POST /delivery/deliveries/:delivery_id/pickup": {
     ...given("accepted"),
     by: "driver",

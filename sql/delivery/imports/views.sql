@@ -2,7 +2,7 @@ drop view if exists delivery.delivery_imports_list cascade;
 
 -- Imports with what has become of their deliveries. cancellable: before anybody has them in hand.
 create view delivery.delivery_imports_list with (security_invoker = true) as
-select i.id, i.tenant_id, i.created_at,
+select i.id, i.created_at,
   case when i.created_by is not null then jsonb_build_object('id', i.created_by, 'full_name', delivery.person_name(i.created_by)) end as created_by,
   i.cancelled_at,
   case when i.cancelled_by is not null then jsonb_build_object('id', i.cancelled_by, 'full_name', delivery.person_name(i.cancelled_by)) end as cancelled_by,

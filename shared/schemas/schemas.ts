@@ -31,7 +31,7 @@ function isAnswerable(text: string): boolean {
   return year >= 1 && year <= 9999;
 }
 
-/** What a refusal says of a value in another form (`refusal` in input.ts); one that is missing is required. */
+/** The reason in the refusal of a value that has another form; one that is missing is required. */
 const wanted = (reason: string) => ({ input }: { input?: unknown }) =>
   input === undefined ? undefined : reason;
 

@@ -82,13 +82,15 @@ test("the expected day of a store's order is kept, so it is one that can be answ
   expect(takes("9999-12-31T23:59:59-12:00")).toBe(false);
 });
 
-describe.each([
-  ["reason_day", Day, ["2026-12-01"]],
-  ["reason_instant", Instant, ["2026-12-01T14:30", exactly]],
-  ["reason_exact_instant", ExactInstant, [exactly, "2026-12-01T11:30:00Z"]],
-  ["reason_day_or_instant", DayOrInstant, ["2026-12-01", "2026-12-01T14:30", exactly]],
-  ["reason_day_or_instant", DayOrKeptInstant, ["2026-12-01", "2026-12-01T14:30", exactly]],
-] as const)("in another form (%s)", (reason_key, schema, examples) => {
+describe.each(
+  [
+    ["reason_day", Day, ["2026-12-01"]],
+    ["reason_instant", Instant, ["2026-12-01T14:30", exactly]],
+    ["reason_exact_instant", ExactInstant, [exactly, "2026-12-01T11:30:00Z"]],
+    ["reason_day_or_instant", DayOrInstant, ["2026-12-01", "2026-12-01T14:30", exactly]],
+    ["reason_day_or_instant", DayOrKeptInstant, ["2026-12-01", "2026-12-01T14:30", exactly]],
+  ] as const,
+)("in another form (%s)", (reason_key, schema, examples) => {
   test.each([
     "01/12/2026 10:00",
     "2026-12-01 10:00",

@@ -87,14 +87,16 @@ describe("a driver whose token still holds hears no more of assignments:", () =>
   const status = (own: Tenant, word: string) =>
     sql`update tenancy.tenants set status = ${word} where id = ${own.id}`;
 
-  test.each([
-    ["who is shut out", (own: Tenant) => active(own, false), (own: Tenant) => active(own, true)],
+  test.each(
     [
-      "whose company is shut",
-      (own: Tenant) => status(own, "suspended"),
-      (own: Tenant) => status(own, "active"),
-    ],
-  ] as const)("%s", async (_how, shut, reopen) => {
+      ["who is shut out", (own: Tenant) => active(own, false), (own: Tenant) => active(own, true)],
+      [
+        "whose company is shut",
+        (own: Tenant) => status(own, "suspended"),
+        (own: Tenant) => status(own, "active"),
+      ],
+    ] as const,
+  )("%s", async (_how, shut, reopen) => {
     const own = await newTenant();
     await equip(own, own.driver.id);
     const bearer = await stack.jwtSign({

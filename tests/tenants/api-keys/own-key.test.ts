@@ -1,7 +1,7 @@
 /** A program asks about its own key; one whose key has ended hears why, and nobody else does. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody, signedIn, withKey } from "../../support/api.ts";
-import { expires_at, inDays, newKey, path, scopes } from "../../support/api-keys.ts";
+import { expires_at, inDays, newKey, path } from "../../support/api-keys.ts";
 import { sql } from "../../support/db.ts";
 import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
 
@@ -125,11 +125,13 @@ describe("a key that has ended says so", () => {
   const stop = (id: string) =>
     sql`update tenancy.api_keys set created_by = ${tenant.driver.id} where id = ${id}`;
 
-  test.each([
-    ["api_key_expired", expire, /has expired/, /انتهت مدة/, /تەواو بووە/],
-    ["api_key_revoked", revoke, /was revoked/, /أُلغي/, /هەڵوەشێنرایەوە/],
-    ["api_key_stopped", stop, /has stopped/, /توقّف/, /وەستاوە/],
-  ] as const)("%s, on every call, in three languages", async (code, change, en, ar, ku) => {
+  test.each(
+    [
+      ["api_key_expired", expire, /has expired/, /انتهت مدة/, /تەواو بووە/],
+      ["api_key_revoked", revoke, /was revoked/, /أُلغي/, /هەڵوەشێنرایەوە/],
+      ["api_key_stopped", stop, /has stopped/, /توقّف/, /وەستاوە/],
+    ] as const,
+  )("%s, on every call, in three languages", async (code, change, en, ar, ku) => {
     const key = await ended(change);
     for (const call of [own, addresses, path, `/tenants/${tenant.id}`]) {
       expect(await withKey(key).get(call)).toFailWith(401, code);
@@ -158,7 +160,8 @@ describe("a key that has ended says so", () => {
 
   test("under a code that functions of before do not know, who answer as they did", async () => {
     const key = await ended(revoke);
-    const [{ answer }] = await sql`select private.check(jsonb_build_object('tenant_mode', 'required',
+    const [{ answer }] =
+      await sql`select private.check(jsonb_build_object('tenant_mode', 'required',
       'api_key_hash', encode(sha256(${key}), 'hex')), '{"access": ["anyone"]}') as answer`;
     expect(answer.refused.message).toBe("unauthorized");
     expect(JSON.parse(answer.refused.detail)).toMatchObject({ newer_code: "api_key_revoked" });

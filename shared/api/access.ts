@@ -62,6 +62,11 @@ export function memberOrKey(): Access {
   return anyOf(member(), permission("view:tenant"));
 }
 
+/** Programs, with an API key. */
+export function apiKey(): Access {
+  return { any: ["api_key"], description: "an API key" };
+}
+
 /** Everybody with a valid token, in a tenant or not. */
 export function anyone(): Access {
   return { any: ["anyone"], description: "any signed-in user" };

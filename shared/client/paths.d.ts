@@ -959,6 +959,10 @@ export interface paths {
   "/tenants/me": {
     parameters: { }; /** Read my profile and the tenants I belong to @description Who: any signed-in user. */ get: operations["get_tenants_me"];
   };
+  "/tenants/me/api-key": {
+    parameters: { };
+    /** Read the API key of this call: what it may do, until when, and in which company @description Who: an API key. */ get: operations["get_tenants_me_api_key"];
+  };
   "/tenants/me/api-keys": {
     parameters: { };
     /** List the API keys of my tenant; never the keys themselves @description Who: permission manage:tenant. */ get: operations["get_tenants_me_api_keys"];
@@ -1319,11 +1323,14 @@ export interface components {
       /** Permissions that the key has */ scopes: string[]; status: "active" | "stopped" | "expired" | "revoked";
     };
     /** This API key has ended. Make another. */ ApiKeyEndedError: { code?: "api_key_ended"; } & components["schemas"]["Error"];
+    /** This API key has expired. An administrator of the company makes another. */ ApiKeyExpiredError: { code?: "api_key_expired"; } & components["schemas"]["Error"];
     /** {field} is not in the future. */ ApiKeyExpiryPastError: { code?: "api_key_expiry_past"; field?: string; } & components["schemas"]["Error"];
     /** {field} is more than a year away. A key ends within a year. */ ApiKeyExpiryTooFarError: { code?: "api_key_expiry_too_far"; field?: string; } & components["schemas"]["Error"];
     /** A person does this: an API key may neither make keys or people, nor move money by itself. */ ApiKeyNotAPersonError: { code?: "api_key_not_a_person"; } & components["schemas"]["Error"];
     /** The API key was not found. */ ApiKeyNotFoundError: { code?: "api_key_not_found"; } & components["schemas"]["Error"];
+    /** This API key was revoked. An administrator of the company makes another. */ ApiKeyRevokedError: { code?: "api_key_revoked"; } & components["schemas"]["Error"];
     /** A key may do nothing that you may not do yourself: {scopes}. */ ApiKeyScopeNotHeldError: { code?: "api_key_scope_not_held"; field?: string; scopes?: string[]; } & components["schemas"]["Error"];
+    /** This API key has stopped: the person who answers for it may do nothing of what it is for any more. Another administrator takes it over, or makes another. */ ApiKeyStoppedError: { code?: "api_key_stopped"; } & components["schemas"]["Error"];
     ApproveOrder: { admin_notes?: string | null; estimated_delivery_date?: (string) | null; };
     /** The assigned person is no member of the company who may pick orders. */ AssigneeNotFoundError: { code?: "assignee_not_found"; field?: string; } & components["schemas"]["Error"];
     Assignment: {
@@ -1651,6 +1658,12 @@ export interface components {
     /** This collection does not exist. */ CodCollectionNotFoundError: { code?: "cod_collection_not_found"; } & components["schemas"]["Error"];
     /** This collection has not been settled yet, so it has no receipt. */ CodCollectionNotSettledError: { code?: "cod_collection_not_settled"; } & components["schemas"]["Error"];
     /** Some of the chosen collections no longer wait to be settled, or do not exist. */ CodCollectionsNotPendingError: { code?: "cod_collections_not_pending"; field?: string; invalid_ids?: string[]; } & components["schemas"]["Error"];
+    CompanyOfKey: {
+      /** Whether the tenant may be used now; if not, its calls are 403 `tenant_inactive` */ effective_active: boolean;
+      /** Until when the time is paid for, where the system asks for subscriptions */ effective_until: string | null; id: string;
+      name: { [key: string]: unknown; }; /** Name in addresses: lower case, digits and single hyphens */ slug: string;
+      status: "pending" | "active" | "suspended" | "archived";
+    };
     CompleteDelivery: {
       cash_collected?: {
         /** Cash on delivery, in major units */ cod?: number | null; /** What the delivery costs, in major units */ delivery_fee?: number | null;
@@ -3933,7 +3946,10 @@ export interface components {
       headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; };
       content: { "application/json": components["schemas"]["RateLimitedError"]; };
     };
-    Unauthorized: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["UnauthorizedError"]; }; };
+    Unauthorized: {
+      headers: { [name: string]: unknown; };
+      content: { "application/json": components["schemas"]["UnauthorizedError"] | components["schemas"]["ApiKeyExpiredError"] | components["schemas"]["ApiKeyRevokedError"] | components["schemas"]["ApiKeyStoppedError"]; };
+    };
     UnsupportedMediaType: {
       headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["UnsupportedMediaTypeError"]; };
     };
@@ -4608,9 +4624,16 @@ export interface operations {
        *     Choose a company first: send tenant_id.
        */
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; }; };
-      /** Please sign in. */ 401: {
-        headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; };
-      };
+      /**
+       * @description Please sign in.
+       *
+       *     This API key has expired. An administrator of the company makes another.
+       *
+       *     This API key was revoked. An administrator of the company makes another.
+       *
+       *     This API key has stopped: the person who answers for it may do nothing of what it is for any more. Another administrator takes it over, or makes another.
+       */
+      401: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; }; };
       /**
        * @description You are not allowed to do this.
        *
@@ -4734,9 +4757,16 @@ export interface operations {
        *     Choose a company first: send tenant_id.
        */
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; }; };
-      /** Please sign in. */ 401: {
-        headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; };
-      };
+      /**
+       * @description Please sign in.
+       *
+       *     This API key has expired. An administrator of the company makes another.
+       *
+       *     This API key was revoked. An administrator of the company makes another.
+       *
+       *     This API key has stopped: the person who answers for it may do nothing of what it is for any more. Another administrator takes it over, or makes another.
+       */
+      401: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; }; };
       /**
        * @description You are not allowed to do this.
        *
@@ -11240,6 +11270,19 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
+      304: components["responses"]["NotModified"]; 401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_tenants_me_api_key: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { api_key: components["schemas"]["ApiKey"]; /** null: a key of the system, which works in each company that a call names */ tenant: components["schemas"]["CompanyOfKey"] | null; } & components["schemas"]["Success"]; }; };
       304: components["responses"]["NotModified"]; 401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };

@@ -20,10 +20,11 @@ export function refusalIn(
   { refused: { state, message, detail, constraint, context } }: Refused,
 ): Error {
   if (state === "RULE0") {
-    const { language, ...params } = JSON.parse(detail ?? "{}");
-    return isErrorCode(message)
-      ? new AppError(message, params, language)
-      : new Error(`a core refused with ${message}, which is no code`);
+    // A call of before that refuses with another code by now names it as `newer_code`: functions of before do not know it.
+    const { language, newer_code: code = message, ...params } = JSON.parse(detail ?? "{}");
+    return isErrorCode(code)
+      ? new AppError(code, params, language)
+      : new Error(`a core refused with ${code}, which is no code`);
   }
   return refusalOf(state, constraint ?? "", message, context) ??
     new Error(`${state} ${message}${context ? `\n${context}` : ""}`);

@@ -30,6 +30,9 @@ export const generalErrors = {
 
   // Not allowed
   unauthorized: 401,
+  api_key_expired: 401,
+  api_key_revoked: 401,
+  api_key_stopped: 401,
   forbidden: 403,
   insufficient_permissions: 403,
   tenant_inactive: 403,

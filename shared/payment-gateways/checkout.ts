@@ -38,15 +38,26 @@ export function returnTo(
   return { back_ref: url.href, back_ref_host: url.host, platform_host: storefrontCnameTarget };
 }
 
+/** How long a request waits while another one opens the same payment, as long as a claim of it holds, and how often it looks. */
+const maxWaitMs = 15_000;
+const lookEveryMs = 200;
+
 /**
- * Where the customer pays; null once the payment is over, paid or not, as a repeated request finds it. Fails with
- * gateway_unavailable, and may then be asked again.
+ * Where the customer pays; null once the payment is over, paid or not, as a repeated request finds it. While another request opens it,
+ * this one waits for its answer, and opens the payment itself where that one could not. Fails with gateway_unavailable, and may then be asked again.
  */
 export async function openPayment(paymentId: string): Promise<Instructions | null> {
-  const claimed = await system<{ open?: Known; wait?: true } & Partial<Instructions> | null>(
-    "select money.payment_open($1::text::uuid) as answer",
-    [paymentId],
-  );
+  const claim = () =>
+    system<{ open?: Known; wait?: true } & Partial<Instructions> | null>(
+      "select money.payment_open($1::text::uuid) as answer",
+      [paymentId],
+    );
+  const began = performance.now();
+  let claimed = await claim();
+  while (claimed?.wait && performance.now() - began < maxWaitMs) {
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    claimed = await claim();
+  }
   if (!claimed) return null;
   if (claimed.redirect_url) return claimed as Instructions;
   if (!claimed.open) throw new AppError("gateway_unavailable");

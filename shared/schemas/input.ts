@@ -185,16 +185,22 @@ function isGrouped(value: unknown): boolean {
     /^[-+]?\d+([,،٬'’ \u00a0\u202f.]\d+)+$/.test(text);
 }
 
-/** The issue that names the words, of a value that may be one of them or several. */
+/**
+ * The issue that names the words, of a value that may be one of them or several, or a boolean. The first issue of each form counts: the
+ * length of an array is measured of a text as well.
+ */
 function wordsOf({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue | undefined {
-  const issues = errors.flat();
+  const issues = errors.flatMap(([first]) => first ?? []);
   const ofWords = issues.every((one) =>
-    one.code === "invalid_value" || one.code === "invalid_type" && one.expected === "array"
+    one.code === "invalid_value" ||
+    one.code === "invalid_type" && ["array", "boolean"].includes(one.expected)
   );
   return ofWords ? issues.find(({ code }) => code === "invalid_value") : undefined;
 }
 
 function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
+  // A schema may name what it wants itself: z.string({ error: "reason_day" }).
+  if (issue.message.startsWith("reason_")) return { reason_key: issue.message };
   switch (issue.code) {
     case "invalid_type":
       if (issue.input === undefined) return { reason_key: "reason_required" };

@@ -31,15 +31,25 @@ function isAnswerable(text: string): boolean {
   return year >= 1 && year <= 9999;
 }
 
+/** The reason in the refusal of a value that has another form; one that is missing is required. */
+const wanted = (reason: string) => ({ input }: { input?: unknown }) =>
+  input === undefined ? undefined : reason;
+
+/** A text in ASCII digits, with the `+` before an offset that a query which does not encode it makes a blank of. */
+const momentText = (text: string) => asciiDigits(text).replace(/ (?=\d\d:\d\d$)/, "+");
+
 /** ISO 8601 to the minute or finer, in any digits; `local` ones need not say their offset. */
 function moment({ local, kept }: { local: boolean; kept: boolean }) {
   const forms = [
     z.iso.datetime({ offset: true, local }),
     z.iso.datetime({ offset: true, precision: -1 }),
   ];
-  return z.string().overwrite(asciiDigits).refine((text) =>
-    forms.some((form) => form.safeParse(text).success) && isReadable(text) &&
-    (!kept || isAnswerable(text))
+  const error = wanted(local ? "reason_instant" : "reason_exact_instant");
+  return z.string({ error }).overwrite(momentText).refine(
+    (text) =>
+      forms.some((form) => form.safeParse(text).success) && isReadable(text) &&
+      (!kept || isAnswerable(text)),
+    { error },
   ).meta({ format: "date-time" });
 }
 
@@ -50,12 +60,20 @@ export const Instant = moment({ local: true, kept: true });
 export const ExactInstant = moment({ local: false, kept: true });
 
 /** A calendar day, `YYYY-MM-DD`. */
-export const Day = z.string().overwrite(asciiDigits)
-  .refine((text) => z.iso.date().safeParse(text).success && isReadable(text))
+export const Day = z.string({ error: wanted("reason_day") }).overwrite(asciiDigits)
+  .refine((text) => z.iso.date().safeParse(text).success && isReadable(text), {
+    error: "reason_day",
+  })
   .meta({ format: "date" });
 
+const dayOr = (instant: typeof Instant) =>
+  z.union([Day, instant], { error: wanted("reason_day_or_instant") });
+
 /** A calendar day or an instant: where a period ends, which may be as far away as there are years. */
-export const DayOrInstant = z.union([Day, moment({ local: true, kept: false })]);
+export const DayOrInstant = dayOr(moment({ local: true, kept: false }));
+
+/** A calendar day or an instant that is kept. */
+export const DayOrKeptInstant = dayOr(Instant);
 
 /** The moment whose state a reconciliation shows. */
 export const AsOf = DayOrInstant.optional().describe(

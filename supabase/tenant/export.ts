@@ -110,12 +110,16 @@ async function deletionUnderWay(tx: postgres.TransactionSql, tenant: string): Pr
 }
 
 async function openJobs(tx: postgres.TransactionSql, tenant: string): Promise<string[]> {
-  const found = await tx`select j.kind, j.status, count(*)::int as count from app.jobs j
+  const found = await tx`select j.kind, j.status, count(*)::int as count,
+      to_char(max(j.run_at) filter (where j.run_at > now()) at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as due
+    from app.jobs j
     where j.tenant_id = ${tenant} and j.status <> 'done' group by 1, 2 order by 1, 2`;
-  return found.map(({ kind, status, count }) =>
+  return found.map(({ kind, status, count, due }) =>
     status === "dead"
       ? `${count} dead jobs ${kind} would stay behind: docs/operations.md (Dead jobs).`
-      : `${count} jobs ${kind} are ${status}: wait until they are done.`
+      : `${count} jobs ${kind} are ${status}${
+        due ? `, the last from ${due} UTC on` : ""
+      }: wait until they are done.`
   );
 }
 

@@ -59,7 +59,7 @@ beforeAll(async () => {
         ...own.map((row) => `permission:${row.permission_key}`),
       ]];
     })) as Record<Column, string[]>,
-    key: ["anyone", ...scopes.map((scope) => `permission:${scope}`)],
+    key: ["anyone", "api_key", ...scopes.map((scope) => `permission:${scope}`)],
     system: ["anyone", "role:system_admin", ...everything.map(({ key }) => `permission:${key}`)],
     service: ["anyone", "service"],
     // Every caller who signed in by a mail to their address, in addition to their own kind.

@@ -32,6 +32,7 @@ const whole = [
   "GET /warehousing/package-scan/:delivery_barcode",
   "GET /storefront/market",
   "GET /tenants/me",
+  "GET /tenants/me/api-key",
   "GET /tenants/:tenantId/settings",
   "GET /system/settings",
 ];

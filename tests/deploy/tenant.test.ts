@@ -53,7 +53,9 @@ describe("an export", () => {
   test("refuses a company that is active, or has jobs that wait", async () => {
     const { failure } = await exported({ to: join(folder, "export") });
     expect(failure).toContain(`${slug()} is active: suspend it first`);
-    expect(failure).toContain("1 jobs none.none are queued");
+    expect(failure).toContain(
+      "1 jobs none.none are queued, the last from 9999-01-01 00:00 UTC on: wait",
+    );
     expect(existsSync(join(folder, "export"))).toBe(false);
   });
 

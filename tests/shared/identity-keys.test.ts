@@ -62,9 +62,9 @@ test("an API key counts beside the public key, which a client library sends as t
 });
 
 test("an API key that is unknown, revoked, past its time or endless is refused", async () => {
-  for (const more of [{ revoked: true }, { expires: "-1 second" }]) {
-    expect(await (await newKey(a.id, more))()).toFailWith(401, "unauthorized");
-  }
+  expect(await (await newKey(a.id, { revoked: true }))()).toFailWith(401, "api_key_revoked");
+  expect(await (await newKey(a.id, { expires: "-1 second" }))())
+    .toFailWith(401, "api_key_expired");
   await expectUnauthorized(nobody, { headers: { "x-api-key": "bk_unknown" } });
   await expectUnauthorized(nobody, { headers: { "x-api-key": "x".repeat(201) } });
   // A key of no tenant that is not the system's is nobody's.
@@ -87,7 +87,7 @@ test("a key of the system works in the tenant it names; a tenant's key never act
       'api_key_hash', encode(sha256(${hash}), 'hex'), 'tenant_mode', 'optional'))`;
     return row.grants;
   };
-  expect(await grants(a.id, false)).toEqual(["anyone", "permission:view:tenant"]);
+  expect(await grants(a.id, false)).toEqual(["anyone", "api_key", "permission:view:tenant"]);
   expect(await grants(null, true)).toContain("permission:manage:system");
 });
 

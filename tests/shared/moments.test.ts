@@ -1,11 +1,22 @@
 /** Days and instants as clients send them: those that PostgreSQL keeps and answers as ISO 8601, and no others. */
+import { z } from "zod";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Approve } from "../../functions/storefront/orders/decision-schemas.ts";
-import { DayOrInstant, ExactInstant, Instant } from "../../shared/schemas/schemas.ts";
+import { languages, template } from "../../shared/i18n/index.ts";
+import { accept } from "../../shared/schemas/input.ts";
+import {
+  Day,
+  DayOrInstant,
+  DayOrKeptInstant,
+  ExactInstant,
+  Instant,
+} from "../../shared/schemas/schemas.ts";
 import { moment } from "../../shared/pdf/values.ts";
 import { newDriver } from "../support/assignments.ts";
-import { type Ground, newDelivery, newGround } from "../support/deliveries.ts";
+import { type Ground, newDelivery, newGround, order } from "../support/deliveries.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
+
+const exactly = "2026-12-01T14:30:00+03:00";
 
 let tenant: Tenant;
 let ground: Ground;
@@ -69,6 +80,77 @@ test("the expected day of a store's order is kept, so it is one that can be answ
   expect(takes("2026-12-01")).toBe(true);
   expect(takes("2026-12-01T10:00")).toBe(true);
   expect(takes("9999-12-31T23:59:59-12:00")).toBe(false);
+});
+
+describe.each(
+  [
+    ["reason_day", Day, ["2026-12-01"]],
+    ["reason_instant", Instant, ["2026-12-01T14:30", exactly]],
+    ["reason_exact_instant", ExactInstant, [exactly, "2026-12-01T11:30:00Z"]],
+    ["reason_day_or_instant", DayOrInstant, ["2026-12-01", "2026-12-01T14:30", exactly]],
+    ["reason_day_or_instant", DayOrKeptInstant, ["2026-12-01", "2026-12-01T14:30", exactly]],
+  ] as const,
+)("in another form (%s)", (reason_key, schema, examples) => {
+  test.each([
+    "01/12/2026 10:00",
+    "2026-12-01 10:00",
+    "2026-12-01T10",
+    "2026-13-01",
+    "",
+    1_764_547_200,
+    null,
+    [],
+  ])("%j is refused with the form that is wanted", (sent) => {
+    const refused = expect(() => accept(z.object({ at: schema }), { at: sent }));
+    refused.toThrow(expect.objectContaining({ code: "validation_failed" }));
+    refused.toThrow(expect.objectContaining({ params: { field: "at", reason_key } }));
+  });
+
+  test("its examples, which stand in each language, are taken", () => {
+    for (const language of languages) {
+      const text = template(language, reason_key);
+      for (const example of examples) expect(text).toContain(example);
+    }
+    for (const example of examples) expect(schema.safeParse(example).success).toBe(true);
+  });
+
+  test("a value that is missing is required, and one that may be left out may", () => {
+    expect(() => accept(z.object({ at: schema }), {}))
+      .toThrow(expect.objectContaining({ params: { field: "at", reason_key: "reason_required" } }));
+    expect(accept(z.object({ at: schema.nullish() }), { at: null })).toEqual({ at: null });
+  });
+});
+
+test("a caller reads it, in the language asked for", async () => {
+  const made = await tenant.ops.post("/delivery/deliveries", {
+    ...order(ground),
+    deliver_after: "2026-12-01",
+  });
+  expect(made).toFailWith(400, "validation_failed");
+  expect(made.body).toMatchObject({
+    field: "deliver_after",
+    message:
+      "deliver_after must be a date with a time, as 2026-12-01T14:30 or 2026-12-01T14:30:00+03:00.",
+  });
+  const listed = await tenant.ops.get("/delivery/deliveries", {
+    query: { date_from: "1.12.2026", language: "ku" },
+  });
+  expect(listed.body).toMatchObject({
+    field: "date_from",
+    message:
+      "خانەی date_from دەبێت بەروار بێت، وەک 2026-12-01، یان بەروار و کات، وەک 2026-12-01T14:30 یان 2026-12-01T14:30:00+03:00.",
+  });
+});
+
+test("the + of an offset may come as the blank that a query makes of it", async () => {
+  for (const form of ["2026-01-01T00:00:00+03:00", "2026-01-01T00:00+03:00"]) {
+    const { status, body } = await tenant.ops.get(`/delivery/deliveries?updated_since=${form}`);
+    expect([status, body.data]).toEqual([200, []]);
+  }
+  for (const schema of [Instant, ExactInstant, DayOrInstant]) {
+    expect(schema.parse("2026-01-01T00:00:00 03:00")).toBe("2026-01-01T00:00:00+03:00");
+    expect(schema.safeParse("2026-01-01 03:00").success).toBe(false);
+  }
 });
 
 test.each(["0000-01-01", "2026-01-01T00:00:00+23:59"])(

@@ -36,6 +36,21 @@ test("an id is the same in capitals, also where it is kept", async () => {
   expect(made.body.field).toMatch(/^cod_collection_ids/);
 });
 
+test("a word that is none is answered with those that there are, however long it is and among others", async () => {
+  const messageOf = async (list: string, query: Record<string, string>) => {
+    const { status, body } = await tenant.admin.get(list, { query });
+    expect(status).toBe(400);
+    return body.message;
+  };
+  const words =
+    "must be one of draft, pending, assigned, accepted, picked_up, in_transit, delivered, failed, returned, cancelled.";
+  for (const status of ["lost", "delivered_to_a_neighbour", "pending,lost", "lost,gone,lost"]) {
+    expect(await messageOf("/delivery/deliveries", { status })).toBe(`status ${words}`);
+  }
+  expect(await messageOf("/delivery/deliveries", { postponed: "yes" }))
+    .toBe("postponed must be one of true, false.");
+});
+
 test("a caller without access gets 403, whatever the input", async () => {
   for (const language of [undefined, "en"] as const) {
     const headers: Record<string, string> = language ? { "accept-language": language } : {};

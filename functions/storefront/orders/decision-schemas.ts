@@ -1,11 +1,17 @@
 /** Decisions of an administrator about an order: approve, cancel, refund, accept a short pick. */
 import { z } from "zod";
-import { Day, Id, Instant, LongText, Money, Timestamp } from "../../../shared/schemas/schemas.ts";
+import {
+  DayOrKeptInstant,
+  Id,
+  LongText,
+  Money,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
 import { Deliveries, Order, reasons } from "./schemas.ts";
 
 export const Approve = z.object({
   admin_notes: LongText.nullish(),
-  estimated_delivery_date: z.union([Day, Instant]).nullish(),
+  estimated_delivery_date: DayOrKeptInstant.nullish(),
 }).meta({ id: "ApproveOrder" });
 export const ApproveResponse = z.object({
   data: z.object({

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { z } from "zod";
-import { permission } from "../../../shared/api/access.ts";
+import { apiKey, permission } from "../../../shared/api/access.ts";
 import { sha256Hex } from "../../../shared/http/actor.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { defineList, id, oneOf } from "../../../shared/api/list.ts";
@@ -11,6 +11,7 @@ import {
   ApiKeyResponse,
   ApiKeysResponse,
   CreateApiKey,
+  MyApiKeyResponse,
   statuses,
 } from "./schemas.ts";
 
@@ -33,6 +34,15 @@ function newKey(): string {
 
 /** Keys that a company's programs call with, as `x-api-key`. */
 export const apiKeys: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/me/api-key",
+    summary: "Read the API key of this call: what it may do, until when, and in which company",
+    access: apiKey(),
+    tenant: "none",
+    response: MyApiKeyResponse,
+    run: ({ db }) => db.call("tenancy.api_key_mine"),
+  }),
   endpoint({
     method: "get",
     path: "/me/api-keys",

@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { EffectiveActive, EffectiveUntil, TenantStatus } from "../me/schemas.ts";
 import {
   Id,
   Instant,
+  JsonObject,
   listResponse,
   PersonRef,
   Text,
@@ -45,6 +47,22 @@ export const ApiKey = z.strictObject({
   created_at: Timestamp,
 }).meta({ id: "ApiKey" });
 
+/** A company as its key sees it, also while it is shut. */
+const CompanyOfKey = z.strictObject({
+  id: Id,
+  slug: z.string(),
+  name: JsonObject,
+  status: TenantStatus,
+  effective_active: EffectiveActive,
+  effective_until: EffectiveUntil,
+}).meta({ id: "CompanyOfKey" });
+
+export const MyApiKeyResponse = z.object({
+  api_key: ApiKey,
+  tenant: CompanyOfKey.nullable().meta({
+    description: "null: a key of the system, which works in each company that a call names",
+  }),
+});
 export const ApiKeyResponse = z.object({ api_key: ApiKey });
 /** The key is returned here only. */
 export const ApiKeyCreated = ApiKeyResponse.extend({ key: z.string() });

@@ -5,7 +5,14 @@ import { Password } from "../password.ts";
 
 export const UserType = z.enum(["staff", "driver", "institution", "customer"]);
 
-const TenantStatus = z.enum(["pending", "active", "suspended", "archived"]);
+export const TenantStatus = z.enum(["pending", "active", "suspended", "archived"]);
+
+export const EffectiveActive = z.boolean().meta({
+  description: "Whether the tenant may be used now; if not, its calls are 403 `tenant_inactive`",
+});
+export const EffectiveUntil = Timestamp.nullable().meta({
+  description: "Until when the time is paid for, where the system asks for subscriptions",
+});
 
 const Me = z.object({
   id: Id,
@@ -27,12 +34,8 @@ const Membership = z.object({
   permissions: z.array(z.string()),
   status: TenantStatus,
   subscription_status: z.string(),
-  effective_active: z.boolean().meta({
-    description: "Whether the tenant may be used now; if not, its calls are 403 `tenant_inactive`",
-  }),
-  effective_until: Timestamp.nullable().meta({
-    description: "Until when the time is paid for, where the system asks for subscriptions",
-  }),
+  effective_active: EffectiveActive,
+  effective_until: EffectiveUntil,
 }).meta({ id: "Membership" });
 
 export const MeResponse = z.object({

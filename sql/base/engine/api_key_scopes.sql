@@ -1,9 +1,12 @@
 -- The effective grants of a tenant's key: those of its scopes that its maker has, as an active member of the tenant or as a system
 -- administrator, and never what is the system's. None while Auth bans the maker, or once it has
--- deleted them. Fails: forbidden (app.require_tenant).
+-- deleted them. A key of the system has all of its own. Fails: forbidden (app.require_tenant).
 create or replace function private.api_key_scopes(tenant_id uuid, maker uuid, scopes text[]) returns text[]
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  if tenant_id is null then
+    return scopes;
+  end if;
   perform app.require_tenant(tenant_id);
   return array(
     select s.scope from unnest(scopes) s (scope)

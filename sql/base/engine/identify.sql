@@ -6,23 +6,36 @@ begin
 end $$;
 grant execute on function private.api_key_id(jsonb) to barid_api, barid_caller;
 
+-- Whether a key may be used, whose person has these of its scopes now: active, stopped, expired or revoked.
+create or replace function private.api_key_status(revoked_at timestamptz, expires_at timestamptz, scopes text[]) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired'
+    when cardinality(scopes) = 0 then 'stopped' else 'active' end;
+end $$;
+grant execute on function private.api_key_status(timestamptz, timestamptz, text[]) to barid_caller;
+
 -- The API key of a call and what it may do now: a key does what its maker may still do, and one with nothing left has stopped.
 -- tenant_id is null for a key of the system. Records the use at most once an hour, and not while the database is read-only;
 -- of several calls at once one does, and the others do not wait for it.
--- Fails: unauthorized (no such key, it ended, or no scope is left).
+-- Fails: unauthorized (no such key); api_key_revoked, api_key_expired, api_key_stopped (no scope is left), which only somebody who has the
+-- key hears, and which functions of before know as unauthorized.
 create or replace function private.api_key_use(claims jsonb, out id uuid, out tenant_id uuid, out scopes text[])
 language plpgsql set search_path = '' as $$
 declare
   v_record_use boolean;
+  v_status text;
 begin
   select k.id, k.tenant_id, coalesce(k.last_used_at < now() - interval '1 hour', true) and not current_setting('transaction_read_only')::boolean,
-    case when k.tenant_id is null then k.scopes else private.api_key_scopes(k.tenant_id, k.created_by, k.scopes) end
-  into api_key_use.id, api_key_use.tenant_id, v_record_use, api_key_use.scopes
+    s.scopes, private.api_key_status(k.revoked_at, k.expires_at, s.scopes)
+  into api_key_use.id, api_key_use.tenant_id, v_record_use, api_key_use.scopes, v_status
   from tenancy.api_keys k
-  where k.key_hash = decode(claims ->> 'api_key_hash', 'hex') and k.revoked_at is null
-    and (k.expires_at is null or k.expires_at > now()) and (k.tenant_id is not null or k.is_system_capable);
-  if not found or api_key_use.scopes = '{}' then
+  cross join lateral (select private.api_key_scopes(k.tenant_id, k.created_by, k.scopes) as scopes) s
+  where k.key_hash = decode(claims ->> 'api_key_hash', 'hex') and (k.tenant_id is not null or k.is_system_capable);
+  if not found then
     perform app.fail('unauthorized');
+  elsif v_status <> 'active' then
+    perform app.fail('unauthorized', jsonb_build_object('newer_code', 'api_key_' || v_status));
   end if;
   if v_record_use then
     update tenancy.api_keys k set last_used_at = now()
@@ -85,7 +98,7 @@ begin
     end if;
     tenant_id := coalesce(v_key.tenant_id, tenant_id);
     v_system := v_key.tenant_id is null;
-    grants := grants || array(select 'permission:' || s from unnest(v_key.scopes) s);
+    grants := grants || '{api_key}' || array(select 'permission:' || s from unnest(v_key.scopes) s);
     api_key_id := v_key.id;
     is_company_key := v_key.tenant_id is not null;
   elsif user_id is not null then

@@ -145,5 +145,15 @@ end $$;
 
 grant execute on function delivery.assignment_driver(uuid, uuid) to barid_caller;
 
--- Nobody calls these but other functions and triggers.
-revoke execute on function delivery.assignments_begin(), delivery.assignments_after_change(), delivery.assignments_follow_deliveries() from barid_caller;
+-- True while the bearer of the token that Realtime verified may act in the company that it names. Asked at each change, so that somebody who
+-- is shut out hears no more of their assignments, though their token still holds. SECURITY DEFINER: a policy calls it for `authenticated`, who
+-- reads no memberships.
+create or replace function delivery.hears_assignments() returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return app.token_grants(app.tenant_id()) <> '{}';
+end $$;
+
+-- Nobody calls these but other functions and triggers, and the policy of Realtime.
+revoke execute on function delivery.assignments_begin(), delivery.assignments_after_change(), delivery.assignments_follow_deliveries(),
+  delivery.hears_assignments() from barid_caller;

@@ -12,12 +12,12 @@ select app.followed('delivery.assignments');
 -- subscriber's token. Reading is all there is: the rows are written by a trigger alone.
 drop policy if exists subscribers on public.delivery_realtime_assignments;
 create policy subscribers on public.delivery_realtime_assignments for select to authenticated
-  using (tenant_id = (select app.tenant_id()) and driver_id = (select app.user_id()));
+  using (tenant_id = (select app.tenant_id()) and driver_id = (select app.user_id()) and (select delivery.hears_assignments()));
 
 grant select on public.delivery_realtime_assignments to authenticated;
 
 -- The policy calls these; without usage of the schema nobody else can.
-grant execute on function app.tenant_id(), app.user_id() to authenticated;
+grant execute on function app.tenant_id(), app.user_id(), delivery.hears_assignments() to authenticated;
 
 do $$
 begin

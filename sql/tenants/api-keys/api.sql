@@ -13,6 +13,22 @@ begin
   return v_key;
 end $$;
 
+-- The key of this call, and its company, which may be shut; null for a key of the system. SECURITY DEFINER: a key sees none of either unless
+-- its scopes say so. {} -> {api_key, tenant: {id, slug, name, status, effective_active, effective_until}}
+create or replace function tenancy.api_key_mine(input jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_id uuid := app.request_setting('api_key_id')::uuid;
+begin
+  return jsonb_build_object('api_key', tenancy.api_key_of(v_id), 'tenant', (
+    select jsonb_build_object('id', t.id, 'slug', t.slug, 'name', t.name, 'status', t.status,
+      'effective_active', app.is_effective(t), 'effective_until', t.effective_until)
+    from tenancy.api_keys k
+    join tenancy.tenants t on t.id = k.tenant_id
+    where k.id = v_id));
+end $$;
+grant execute on function tenancy.api_key_mine(jsonb) to barid_caller;
+
 -- Those of these scopes that the caller may not use. -> text[]
 create or replace function tenancy.scopes_not_held(scopes text[]) returns text[]
 language plpgsql stable set search_path = '' as $$

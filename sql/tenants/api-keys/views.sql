@@ -4,8 +4,7 @@ drop view if exists tenancy.api_keys_list cascade;
 -- answers for the key has now; one with none has stopped.
 create view tenancy.api_keys_list with (security_invoker = true) as
 select k.id, k.name, k.hint, k.scopes,
-  case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired'
-    when cardinality(l.scopes) = 0 then 'stopped' else 'active' end as status,
+  private.api_key_status(k.revoked_at, k.expires_at, l.scopes) as status,
   l.scopes as effective_scopes, k.created_by as created_by_id,
   (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = k.created_by) as created_by,
   k.expires_at, k.revoked_at, k.last_used_at, k.created_at

@@ -1,6 +1,7 @@
 /** Top-ups of wallets that are paid at a gateway. */
 import { beforeAll, describe, expect, test } from "vitest";
 import "../../support/expect.ts";
+import { sql } from "../../support/db.ts";
 import { fundWallet } from "../../support/money.ts";
 import { backRef, checkAll, methods, type Shop, walletOf } from "../../support/orders.ts";
 import { atGateway, newCardShop } from "../../support/payments.ts";
@@ -48,6 +49,54 @@ describe("a top-up", () => {
     expect(late).toSucceed(201);
     expect(late.body).toMatchObject({ payment_id: first.body.payment_id, instructions: null });
     expect(await walletOf(shop.tenant, shop.tenant.customer.id)).toBe(before);
+  });
+
+  describe("that is sent several times at once, under one key,", () => {
+    const asked = async () => {
+      const wallet = await fundWallet(shop.tenant, "customer", shop.tenant.customer.id, 0);
+      const key = { headers: { "idempotency-key": crypto.randomUUID() } };
+      const body = { amount: 3_000, paymentMethodTypeId: methods.gatewayone, backRef };
+      return () => shop.tenant.customer.post(`/delivery/wallets/${wallet}/top-ups`, body, key);
+    };
+    const opening = (id: string, ago: string) =>
+      sql`update money.payments set redirect_url = null, opened_at = clock_timestamp() - ${ago}::interval where id = ${id}`;
+
+    test("is opened at the gateway once, and every answer leads there", async () => {
+      const ask = await asked();
+      const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+      for (const answer of answers) {
+        expect(answer).toSucceed(201);
+        expect(answer.body).toEqual(answers[0]!.body);
+      }
+      const { payment_id, instructions } = answers[0]!.body;
+      const payments =
+        await sql`select redirect_url, gateway_order_id from money.payments where id = ${payment_id}`;
+      expect(payments).toEqual([{
+        redirect_url: instructions.redirect_url,
+        gateway_order_id: instructions.gateway_order_id,
+      }]);
+    });
+
+    test("waits for the request that is opening it, and opens it itself where that one could not", async () => {
+      const ask = await asked();
+      const { body: { payment_id, instructions } } = await ask();
+      await opening(payment_id, "0");
+      const second = ask();
+      let answered = false;
+      second.then(() => answered = true);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      expect(answered).toBe(false);
+      await sql`update money.payments set redirect_url = ${instructions.redirect_url} where id = ${payment_id}`;
+      expect((await second).body).toMatchObject({ payment_id, instructions });
+
+      await opening(payment_id, "0");
+      const third = ask();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await opening(payment_id, "1 minute");
+      const { body } = await third;
+      expect(body).toMatchObject({ success: true, payment_id });
+      expect(body.instructions.gateway_order_id).not.toBe(instructions.gateway_order_id);
+    });
   });
 
   test("is for one's own wallet, of an amount there is, by a gateway, back to the store", async () => {

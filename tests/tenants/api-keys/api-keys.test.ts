@@ -93,7 +93,7 @@ describe("a new key", () => {
     const { api_key, key } = await newKey(tenant, { expires_at: inDays(364) });
     expect(api_key).toMatchObject({ status: "active" });
     await sql`update tenancy.api_keys set expires_at = now() where id = ${api_key.id}`;
-    expect(await withKey(key).get(addresses)).toFailWith(401, "unauthorized");
+    expect(await withKey(key).get(addresses)).toFailWith(401, "api_key_expired");
     const { body } = await tenant.admin.get(`${path}?status=expired`);
     expect(body.data).toMatchObject([{ id: api_key.id, status: "expired" }]);
   });
@@ -232,7 +232,7 @@ describe("ending a key", () => {
       status: "revoked",
       revoked_at: expect.any(String),
     });
-    expect(await withKey(key).get(addresses)).toFailWith(401, "unauthorized");
+    expect(await withKey(key).get(addresses)).toFailWith(401, "api_key_revoked");
     const again = await tenant.admin.delete(`${path}/${api_key.id}`);
     expect(again.body.api_key).toEqual(ended.body.api_key);
   });

@@ -100,11 +100,11 @@ describe("a company's key, whatever its scopes", () => {
     const { body } = await maker.post(path, { name: "Mine", scopes, expires_at });
     expect(await withKey(body.key).get(addresses)).toSucceed(200);
     await sql`update tenancy.tenant_users set is_active = false where user_id = ${maker.id}`;
-    expect(await withKey(body.key).get(addresses)).toFailWith(401, "unauthorized");
+    expect(await withKey(body.key).get(addresses)).toFailWith(401, "api_key_stopped");
     await sql`update tenancy.tenant_users set is_active = true where user_id = ${maker.id}`;
     expect(await withKey(body.key).get(addresses)).toSucceed(200);
     await sql`update tenancy.api_keys set created_by = null where id = ${body.api_key.id}`;
-    expect(await withKey(body.key).get(addresses)).toFailWith(401, "unauthorized");
+    expect(await withKey(body.key).get(addresses)).toFailWith(401, "api_key_stopped");
   });
 
   test("works no more when its maker, who left, comes back; one that was taken over does", async () => {
@@ -117,11 +117,11 @@ describe("a company's key, whatever its scopes", () => {
       (await maker.post(path, { name, scopes, expires_at })).body as { key: string; api_key: Body };
     const [kept, lost] = [await made("Kept"), await made("Lost")];
     expect(await maker.post(`/tenants/${own.id}/leave`)).toSucceed(200);
-    expect(await withKey(lost.key).get(addresses)).toFailWith(401, "unauthorized");
+    expect(await withKey(lost.key).get(addresses)).toFailWith(401, "api_key_stopped");
     expect(await own.admin.post(`${path}/${kept.api_key.id}/take-over`)).toSucceed(200);
 
     await accept(who, (await invited(own, email, administrates)).id);
-    expect(await withKey(lost.key).get(addresses)).toFailWith(401, "unauthorized");
+    expect(await withKey(lost.key).get(addresses)).toFailWith(401, "api_key_revoked");
     expect(await withKey(kept.key).get(addresses)).toSucceed(200);
     const { data } = (await own.admin.get(path)).body;
     expect(data.map(({ name, status }: Body) => [name, status]).sort())

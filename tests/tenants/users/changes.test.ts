@@ -162,7 +162,7 @@ test("deactivating a person names the keys that stop; another administrator take
   expect(answer).toSucceed(200);
   expect(answer.body.stopped_api_keys)
     .toEqual([{ id: shop.api_key.id, name: "Shop", hint: shop.api_key.hint }]);
-  expect(await withKey(shop.key).get(`/tenants/${tenant.id}`)).toFailWith(401, "unauthorized");
+  expect(await withKey(shop.key).get(`/tenants/${tenant.id}`)).toFailWith(401, "api_key_stopped");
   expect(await withKey(till.key).get("/delivery/addresses")).toSucceed(200);
   const stopped = await tenant.admin.get("/tenants/me/api-keys", { query: { status: "stopped" } });
   expect(stopped.body.data).toMatchObject([{ id: shop.api_key.id, status: "stopped" }]);

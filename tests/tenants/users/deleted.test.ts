@@ -26,7 +26,7 @@ test("an administrator of the system manages nothing any more, nor do the keys t
   expect(await detail(system)).toFailWith(401, "unauthorized");
   expect(await system.get("/tenants")).toFailWith(401, "unauthorized");
   expect(await sql`select from tenancy.system_users where user_id = ${system.id}`).toEqual([]);
-  expect(await detail(withKey(key))).toFailWith(401, "unauthorized");
+  expect(await detail(withKey(key))).toFailWith(401, "api_key_stopped");
 });
 
 test("a driver is active, on duty and online in no company", async () => {
@@ -94,7 +94,7 @@ test("a banned person is refused with the token they had, and their keys stop un
   await ban(admin.id, "24h");
   expect(await detail(admin)).toFailWith(401, "unauthorized");
   expect(await admin.get("/tenants/me")).toFailWith(401, "unauthorized");
-  expect(await detail(withKey(key))).toFailWith(401, "unauthorized");
+  expect(await detail(withKey(key))).toFailWith(401, "api_key_stopped");
   const listed = await tenant.admin.get(keysPath, { query: { created_by: admin.id } });
   expect(listed.body.data).toMatchObject([{ status: "stopped", effective_scopes: [] }]);
   await ban(admin.id, "none");

@@ -1,5 +1,5 @@
 /** Companies, their people and what these may do, and the system that all of them share. */
-import { nobody, withToken } from "../../../support/api.ts";
+import { nobody, withKey, withToken } from "../../../support/api.ts";
 import { newKey } from "../../../support/api-keys.ts";
 import { signInByMail } from "../../../support/auth.ts";
 import { sql } from "../../../support/db.ts";
@@ -100,6 +100,9 @@ export const tenancy: Calls = {
     body: ({ notification }) => ({ notification_ids: [notification] }),
   },
   "GET /tenants/me/notifications": { by: "customer" },
+  "GET /tenants/me/api-key": {
+    before: async ({ tenant }) => ({ caller: withKey((await newKey(tenant)).key) }),
+  },
   "POST /tenants/me/api-keys": {
     body: () => ({
       name: "Shop system",

@@ -33,7 +33,10 @@ const Cart = z.object({
     quantity: z.int(),
     unitPrice: z.number().nullable().describe("Null for what is no longer on sale"),
     total: z.number().nullable(),
-    available: z.boolean(),
+    available: z.boolean().describe("On sale"),
+    availableQuantity: z.int().nullable().describe(
+      "How many can be ordered now, at most the 999 that a cart takes; 0 for what is no longer on sale, null for what is not kept in stock",
+    ),
   })),
   totalItems: z.int(),
   subtotal: z.number(),

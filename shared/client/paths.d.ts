@@ -483,7 +483,7 @@ export interface paths {
   };
   "/delivery/shipment-labels": {
     parameters: { };
-    /** Print shipment labels, one page a delivery in the order given @description Who: permission view:tenant, or role institution. */ post: operations["post_delivery_shipment_labels"];
+    /** Print shipment labels, one page a delivery in the order given; customers those of returns that they were allowed @description Who: permission view:tenant, or role institution or customer. */ post: operations["post_delivery_shipment_labels"];
   };
   "/delivery/transfer-manifest-barcode-batches": {
     parameters: { };

@@ -1,6 +1,6 @@
 import { type Language, type MessageKey, template, translate } from "../../../shared/i18n/index.ts";
 
-/** What the books say of movements by themselves. They are written in English; the rest are words of the people who moved the money. */
+/** Descriptions that the books write by themselves. They are written in English; the rest are words of the people who moved the money. */
 const texts = [
   "movement_delivery",
   "movement_driver_pay",

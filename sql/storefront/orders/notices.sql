@@ -1,4 +1,4 @@
--- What the customer of an order is notified of: each step that they did not take themselves. What one transaction does to an order is one
+-- Notifications of an order's customer, of each step that they did not take themselves. All that one transaction does to an order is one
 -- notification, written at its end, when what it refunds is known.
 
 -- Notifies the customer of an order, unless the step is their own or they have left the company.

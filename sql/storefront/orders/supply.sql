@@ -4,8 +4,8 @@
 -- lines: [{inventory_item_id, quantity}]; those without an item are not kept in stock and leave with the first of the rest.
 -- Of the warehouses that have most of what is still missing the nearest to the customer is taken, those in use before others, then
 -- the default one, then the oldest: so one that has all of it, and only where none has, as few as there can be.
--- -> {short: an item there is too little of, short_quantity: by how many, units, warehouse_id, latitude, longitude: of the first, sources: [{warehouse_id, latitude,
--- longitude, units, unmeasured, lines: [{line: from 1, quantity}]}]}; units: of the lines with an item, null where none has one; unmeasured:
+-- -> {short: an item there is too little of, short_quantity: by how many, units, warehouse_id, latitude, longitude: of the first,
+-- sources: [{warehouse_id, latitude, longitude, units, unmeasured, lines: [{line: from 1, quantity}]}]}; units: of the lines with an item, null where none has one; unmeasured:
 -- a line has none.
 -- SECURITY DEFINER: customers see no stock. Nothing is reserved.
 create or replace function storefront.order_supply(lines jsonb, address jsonb default null) returns jsonb
@@ -80,7 +80,7 @@ begin
 end $$;
 grant execute on function storefront.order_supply(jsonb, jsonb) to barid_caller;
 
--- What a refusal says of goods that there is too little of: which, how many were asked for, and how many there are. lines: [{inventory_item_id,
+-- Goods that there is too little of, as a refusal says it: which, how many were asked for, and how many there are. lines: [{inventory_item_id,
 -- quantity, variant_id, product_name}]; supply: see storefront.order_supply(). -> {item_id, variant_id, item_name, requested, available}
 create or replace function storefront.order_shortage(lines jsonb, supply jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$

@@ -1,4 +1,4 @@
-/** What the books say of a wallet's movements, in the language of who reads them: in lists, statements and their files. */
+/** The descriptions of a wallet's movements, in the language of who reads them: in lists, statements and their files. */
 import { parse } from "csv-parse/sync";
 import { expect, test } from "vitest";
 import { movementText } from "../../../functions/delivery/wallets/movement-text.ts";
@@ -90,8 +90,9 @@ test("an owner reads it in their language, in the list of movements and on state
   expect(await list("ar")).toEqual(expect.arrayContaining(arabic));
   const csv = async (url: string) => {
     const { body } = await customer.in("ar").get(url, { query: { format: "csv" } });
-    return parse(new TextDecoder().decode(body as Uint8Array), { columns: true, bom: true })
-      .map(({ description }: { description: string }) => description);
+    const text = new TextDecoder().decode(body as Uint8Array);
+    const rows: { description: string }[] = parse(text, { columns: true, bom: true });
+    return rows.map(({ description }) => description);
   };
   expect(await csv(path)).toEqual(expect.arrayContaining(arabic));
 

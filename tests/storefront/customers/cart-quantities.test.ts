@@ -6,7 +6,7 @@ import { approveOrder } from "../../support/order-goods.ts";
 import { newCart, newShop, placeOrder, type Shop } from "../../support/orders.ts";
 import { newBin, newWarehouse, stockIn } from "../../support/warehouses.ts";
 
-/** What the customer reads of the only line of a cart. */
+/** The only line of a cart, as its customer reads it. */
 const lineOf = async ({ tenant }: Shop, cart: string) =>
   (await tenant.customer.get(`/storefront/carts/${cart}`)).body.data.items[0];
 

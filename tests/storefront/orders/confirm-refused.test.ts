@@ -123,7 +123,7 @@ describe("a checkout is refused", () => {
     expect(answer.body).toEqual({
       success: false,
       code: "insufficient_stock",
-      message: "Of Kleicha, 1 are available and 2 were asked for.",
+      message: "There is not enough of Kleicha: 2 asked for, 1 available.",
       field: "cartId",
       item_id: small.shelf.item,
       variant_id: small.product.variant,
@@ -132,7 +132,7 @@ describe("a checkout is refused", () => {
       available: 1,
     });
     const kurdish = await customer.in("ku").post(path, orderOf(small, await newCart(small, 2)));
-    expect(kurdish.body.message).toBe("لە Kleicha تەنها 1 بەردەستە، بەڵام 2 داوا کراوە.");
+    expect(kurdish.body.message).toBe("Kleicha بەش ناکات: 2 داواکراوە و 1 بەردەستە.");
     const cart = await newCart(small);
     await sql`update storefront.product_variants set is_active = false where id = ${small.product.variant}`;
     const gone = await customer.post(path, orderOf(small, cart));

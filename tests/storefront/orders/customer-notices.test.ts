@@ -22,7 +22,7 @@ interface Notice {
   payload: Record<string, unknown>;
 }
 
-/** What the customer has read of an order, the oldest first. */
+/** The notifications of an order, as its customer reads them, the oldest first. */
 async function noticesOf(order: Placed, language = "en", of: Shop = shop): Promise<Notice[]> {
   const { body } = await of.tenant.customer.get("/tenants/me/notifications", {
     query: { limit: 100, language },
@@ -117,9 +117,9 @@ test("that a report at the door was undone, and how it ended then", async () => 
   await moves(driver, id, "complete");
   expect((await messagesOf(order)).slice(2)).toEqual([
     "Your order # was delivered.",
-    "What was reported of your order # at the door was taken back: it is still on its way to you.",
+    "What was reported of your order # at the door was undone: it is still on its way to you.",
     "Your order # could not be handed over. Reason: Receiver refused the parcel. The store decides whether it is brought again or goes back.",
-    "What was reported of your order # at the door was taken back: it is still on its way to you.",
+    "What was reported of your order # at the door was undone: it is still on its way to you.",
     "Your order # was delivered.",
   ]);
 });

@@ -1510,7 +1510,7 @@ export interface components {
     Cart: {
       createdAt: string; /** ISO 4217, three capital letters */ currency: string; id: string;
       items: {
-        attributes: { [key: string]: unknown; }; /** On sale */ available: boolean;
+        attributes: { [key: string]: unknown; }; available: boolean;
         /** How many can be ordered now, at most the 999 that a cart takes; 0 for what is no longer on sale, null for what is not kept in stock */ availableQuantity: number | null;
         id: string; image: string | null; productId: string | null;
         productName: { [key: string]: string; } | null;

@@ -4,7 +4,7 @@
  * named in the answer as `ignored`. A body by which all the money moves where a field is missing is a
  * `z.strictObject`, which refuses by itself what it does not know.
  */
-import { z } from "zod";
+import type { z } from "zod";
 import { AppError } from "../errors/errors.ts";
 
 /** A property that no schema takes: where it stands, and the names that are known there. */
@@ -17,8 +17,13 @@ interface UnknownField {
 type Schema = z.core.$ZodType;
 type Definition = z.core.$ZodTypes["_zod"]["def"];
 
+const kept = new WeakSet<Schema>();
+
 /** The catchall of an object whose other properties are kept as they are sent, and named as ignored all the same. */
-export const kept = z.unknown();
+export function keptAs<S extends z.ZodType>(schema: S): S {
+  kept.add(schema);
+  return schema;
+}
 
 /** How many names an answer lists, and how much of each. */
 const maxNames = 50;
@@ -65,7 +70,7 @@ function unknownIn(schema: Schema, value: unknown, path: string): UnknownField[]
     case "object": {
       if (!isRecord(value)) return [];
       const { shape, catchall } = definition;
-      const takesMore = catchall !== undefined && catchall !== kept &&
+      const takesMore = catchall !== undefined && !kept.has(catchall) &&
         catchall._zod.def.type !== "never";
       return Object.entries(value).flatMap(([name, of]) => {
         const at = under(path, name);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Id, orEmpty } from "../../../shared/schemas/schemas.ts";
-import { kept } from "../../../shared/schemas/unknown-fields.ts";
+import { keptAs } from "../../../shared/schemas/unknown-fields.ts";
 import { maxBytes, maxDocumentBytes, maxPackageLines } from "../../../shared/schemas/sizes.ts";
 import { asNumber, placeKeys, readPlaces } from "./places.ts";
 
@@ -26,7 +26,7 @@ const PackageItem = z.object({
   width: Anything,
   height: Anything,
   unit_price: Anything,
-}).catchall(kept);
+}).catchall(keptAs(z.unknown()));
 
 function isPackage(value: unknown): boolean {
   if (value === undefined || value === null) return true;
@@ -46,7 +46,7 @@ export const Package = z.preprocess(
   },
   maxBytes(
     maxDocumentBytes,
-    z.object({ items: z.array(PackageItem).nullish() }).catchall(kept).nullish(),
+    z.object({ items: z.array(PackageItem).nullish() }).catchall(keptAs(z.unknown())).nullish(),
   ),
 ).meta({
   description:

@@ -55,8 +55,8 @@ export function ofOrder(language: Language, payload: Payload): string[] {
 }
 
 const reasons = {
-  customer_request: "notification_because_asked",
-  out_of_stock: "notification_because_out_of_stock",
+  customer_request: "reason_order_asked",
+  out_of_stock: "reason_order_out_of_stock",
 } as const satisfies Record<string, MessageKey>;
 const isReason = (word: unknown): word is keyof typeof reasons =>
   Object.hasOwn(reasons, String(word));

@@ -5,8 +5,8 @@
 -- Of the warehouses that have most of what is still missing the nearest to the customer is taken, those in use before others, then
 -- the default one, then the oldest: so one that has all of it, and only where none has, as few as there can be.
 -- -> {short: an item there is too little of, short_quantity: by how many, units, warehouse_id, latitude, longitude: of the first,
--- sources: [{warehouse_id, latitude, longitude, units, unmeasured, lines: [{line: from 1, quantity}]}]}; units: of the lines with an item, null where none has one; unmeasured:
--- a line has none.
+-- sources: [{warehouse_id, latitude, longitude, units, unmeasured, lines: [{line: from 1, quantity}]}]}; units: of the lines with an item, null
+-- where none has one; unmeasured: a line has none.
 -- SECURITY DEFINER: customers see no stock. Nothing is reserved.
 create or replace function storefront.order_supply(lines jsonb, address jsonb default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

@@ -491,7 +491,7 @@ export interface paths {
   };
   "/delivery/shipment-labels": {
     parameters: { };
-    /** Print shipment labels, one page a delivery in the order given @description Who: permission view:tenant, or role institution. */ post: operations["post_delivery_shipment_labels"];
+    /** Print shipment labels, one page a delivery in the order given; customers those of returns that they were allowed @description Who: permission view:tenant, or role institution or customer. */ post: operations["post_delivery_shipment_labels"];
   };
   "/delivery/transfer-manifest-barcode-batches": {
     parameters: { };
@@ -1526,7 +1526,9 @@ export interface components {
     Cart: {
       createdAt: string; /** ISO 4217, three capital letters */ currency: string; id: string;
       items: {
-        attributes: { [key: string]: unknown; }; available: boolean; id: string; image: string | null; productId: string | null;
+        attributes: { [key: string]: unknown; }; available: boolean;
+        /** How many can be ordered now, at most the 999 that a cart takes; 0 for what is no longer on sale, null for what is not kept in stock */ availableQuantity: number | null;
+        id: string; image: string | null; productId: string | null;
         productName: { [key: string]: string; } | null;
         /** Pieces */ quantity: number; /** Stock keeping unit, unique in the tenant */ sku: string | null; total: number | null;
         /** Null for what is no longer on sale */ unitPrice: number | null; variantId: string;
@@ -1754,8 +1756,20 @@ export interface components {
       delivery_service_id?: string | null; dropoff_address_id?: string | null; dropoff_warehouse_id?: string | null;
       /** Number in the sender's own system */ external_reference_id?: string | null; institution_user_id?: string | null; notes?: string | null;
       original_delivery_id?: string | null;
-      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package?: unknown;
-      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package_details?: unknown;
+      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package?: ({
+        items?: ({
+          /** Of one piece, in the tenant's unit of length */ height?: unknown; /** Of one piece, in the tenant's unit of length */ length?: unknown;
+          name?: unknown; /** Pieces */ quantity?: unknown; /** Price of one piece, in major units */ unit_price?: unknown;
+          /** Of one piece, in the tenant's weight unit */ weight?: unknown; /** Of one piece, in the tenant's unit of length */ width?: unknown;
+        } & { [key: string]: unknown; })[] | null;
+      } & { [key: string]: unknown; }) | null;
+      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package_details?: ({
+        items?: ({
+          /** Of one piece, in the tenant's unit of length */ height?: unknown; /** Of one piece, in the tenant's unit of length */ length?: unknown;
+          name?: unknown; /** Pieces */ quantity?: unknown; /** Price of one piece, in major units */ unit_price?: unknown;
+          /** Of one piece, in the tenant's weight unit */ weight?: unknown; /** Of one piece, in the tenant's unit of length */ width?: unknown;
+        } & { [key: string]: unknown; })[] | null;
+      } & { [key: string]: unknown; }) | null;
       /** Who pays the delivery fee @enum {string} */ payer_type: "sender" | "receiver";
       /** How the delivery fee or the order is paid @enum {string} */ payment_method: "cash" | "wallet" | "gateway";
       pickup_address_id?: string | null;
@@ -2410,7 +2424,7 @@ export interface components {
     /** This institution does not exist. */ InstitutionNotFoundError: { code?: "institution_not_found"; } & components["schemas"]["Error"];
     /** The desk holds {held} {currency}, less than the amount. */ InsufficientDeskCashError: { code?: "insufficient_desk_cash"; currency?: string; held?: number; } & components["schemas"]["Error"];
     /** Your role does not allow this. */ InsufficientPermissionsError: { code?: "insufficient_permissions"; } & components["schemas"]["Error"];
-    /** There is not enough available stock. */ InsufficientStockError: { code?: "insufficient_stock"; field?: string; item_id?: string; variant_id?: string | null; } & components["schemas"]["Error"];
+    /** There is not enough available stock. */ InsufficientStockError: { available?: number; code?: "insufficient_stock"; field?: string; item_id?: string; item_name?: string; requested?: string; variant_id?: string | null; } & components["schemas"]["Error"];
     /** The vehicle cannot hold what the driver carries. */ InsufficientVehicleCapacityError: { capacity?: number | null; code?: "insufficient_vehicle_capacity"; delivery_ids?: string[]; field?: string; used?: number; } & components["schemas"]["Error"];
     /** The wallet balance is not enough. */ InsufficientWalletBalanceError: { available?: number; balance?: number; code?: "insufficient_wallet_balance"; currency?: string; required?: number; } & components["schemas"]["Error"];
     /** Something went wrong on our side. Please try again. */ InternalServerErrorError: { code?: "internal_server_error"; } & components["schemas"]["Error"];
@@ -2767,7 +2781,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -2998,6 +3012,7 @@ export interface components {
       /** Of the variants on sale */ min_price: number | null; name: { [key: string]: string; }; rating: { average: number | null; count: number; };
       tenant_id: string; title: string; updated_at: string; variant_count: number;
       variants: {
+        /** Null where they take more than 256 bytes: the product has them */ attributes: { [key: string]: unknown; } | null;
         /** The price before a reduction, in major units */ compare_at_price: number | null; id: string; inventory_item_id: string | null;
         /** False: kept, and no longer used */ is_active: boolean; /** In major units of the currency */ price: number;
         /** Stock keeping unit, unique in the tenant */ sku: string;
@@ -3411,7 +3426,7 @@ export interface components {
     };
     /** The delivery is booked with another carrier. */ ShipmentWithOtherCarrierError: { code?: "shipment_with_other_carrier"; } & components["schemas"]["Error"];
     /** A single delivery is exactly one package. */ SingleDeliveryNeedsOnePackageError: { code?: "single_delivery_needs_one_package"; field?: string; } & components["schemas"]["Error"];
-    /** Another variant already has this SKU. */ SkuAlreadyExistsError: { code?: "sku_already_exists"; } & components["schemas"]["Error"];
+    /** Another variant already has this SKU. */ SkuAlreadyExistsError: { code?: "sku_already_exists"; field?: string; sku?: string; } & components["schemas"]["Error"];
     SortingAssignment: {
       cage_location: components["schemas"]["SortingLocation"]; cage_location_id: string; created_at: string;
       /** What a cage collects: a city, a zone, a carrier's area @enum {string} */ destination_type: "city" | "zone" | "partner_area";
@@ -3510,6 +3525,7 @@ export interface components {
       /** The highest price among the variants, in major units */ max_price: number | null; /** Of the variants on sale */ min_price: number | null;
       name: { [key: string]: string; }; rating: { average: number | null; count: number; }; title: string; updated_at: string; variant_count: number;
       variants: {
+        /** Null where they take more than 256 bytes: the product has them */ attributes: { [key: string]: unknown; } | null;
         /** The price before a reduction, in major units */ compare_at_price: number | null; id: string;
         /** In major units of the currency */ price: number; /** Stock keeping unit, unique in the tenant */ sku: string;
       }[];
@@ -3631,8 +3647,20 @@ export interface components {
       } | null;
       delivery_service_id?: string; dropoff_address_id?: string | null; dropoff_warehouse_id?: string | null;
       /** Number in the sender's own system */ external_reference_id?: string | null; institution_user_id?: string | null; notes?: string | null;
-      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package?: unknown;
-      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package_details?: unknown;
+      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package?: ({
+        items?: ({
+          /** Of one piece, in the tenant's unit of length */ height?: unknown; /** Of one piece, in the tenant's unit of length */ length?: unknown;
+          name?: unknown; /** Pieces */ quantity?: unknown; /** Price of one piece, in major units */ unit_price?: unknown;
+          /** Of one piece, in the tenant's weight unit */ weight?: unknown; /** Of one piece, in the tenant's unit of length */ width?: unknown;
+        } & { [key: string]: unknown; })[] | null;
+      } & { [key: string]: unknown; }) | null;
+      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package_details?: ({
+        items?: ({
+          /** Of one piece, in the tenant's unit of length */ height?: unknown; /** Of one piece, in the tenant's unit of length */ length?: unknown;
+          name?: unknown; /** Pieces */ quantity?: unknown; /** Price of one piece, in major units */ unit_price?: unknown;
+          /** Of one piece, in the tenant's weight unit */ weight?: unknown; /** Of one piece, in the tenant's unit of length */ width?: unknown;
+        } & { [key: string]: unknown; })[] | null;
+      } & { [key: string]: unknown; }) | null;
       /** Who pays the delivery fee @enum {string} */ payer_type?: "sender" | "receiver";
       /** How the delivery fee or the order is paid @enum {string} */ payment_method?: "cash" | "wallet" | "gateway";
       pickup_address_id?: string | null;
@@ -6642,7 +6670,7 @@ export interface operations {
       };
       header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
     };
-    /** A heading and at most 500 lines, in UTF-8, with comma, semicolon or tab. Columns: `customer_id`, `institution_user_id`, `delivery_service_id`, `pickup_address_id`, `pickup_location`, `pickup_location.latitude`, `pickup_location.longitude`, `pickup_location.lat`, `pickup_location.lng`, `pickup_location.long`, `pickup_location.full_address`, `pickup_location.title`, `pickup_location.title.en`, `pickup_location.title.ar`, `pickup_location.title.ku`, `pickup_location.city`, `pickup_location.country`, `pickup_location.contact_info`, `pickup_location.contact_info.*`, `dropoff_address_id`, `delivery_location`, `delivery_location.latitude`, `delivery_location.longitude`, `delivery_location.lat`, `delivery_location.lng`, `delivery_location.long`, `delivery_location.full_address`, `delivery_location.title`, `delivery_location.title.en`, `delivery_location.title.ar`, `delivery_location.title.ku`, `delivery_location.city`, `delivery_location.country`, `delivery_location.contact_info`, `delivery_location.contact_info.*`, `pickup_warehouse_id`, `dropoff_warehouse_id`, `payer_type`, `payment_method`, `cod_amount`, `unit_size`, `package`, `package_details`, `recipient`, `recipient.name`, `recipient.phone`, `recipient.*`, `external_reference_id`, `notes`, `promised_at`, `deliver_after`, `deliver_before`, `barcode`, `carrier_type`, `carrier_code`, `staged`, `warehouse_id`, `status`, `delivery_flow`, `original_delivery_id`, `return_items`. Needed: `payer_type`, `payment_method`. */ requestBody: {
+    /** A heading and at most 500 lines, in UTF-8, with comma, semicolon or tab. Columns: `customer_id`, `institution_user_id`, `delivery_service_id`, `pickup_address_id`, `pickup_location`, `pickup_location.latitude`, `pickup_location.longitude`, `pickup_location.lat`, `pickup_location.lng`, `pickup_location.long`, `pickup_location.full_address`, `pickup_location.title`, `pickup_location.title.en`, `pickup_location.title.ar`, `pickup_location.title.ku`, `pickup_location.city`, `pickup_location.country`, `pickup_location.contact_info`, `pickup_location.contact_info.*`, `dropoff_address_id`, `delivery_location`, `delivery_location.latitude`, `delivery_location.longitude`, `delivery_location.lat`, `delivery_location.lng`, `delivery_location.long`, `delivery_location.full_address`, `delivery_location.title`, `delivery_location.title.en`, `delivery_location.title.ar`, `delivery_location.title.ku`, `delivery_location.city`, `delivery_location.country`, `delivery_location.contact_info`, `delivery_location.contact_info.*`, `pickup_warehouse_id`, `dropoff_warehouse_id`, `payer_type`, `payment_method`, `cod_amount`, `unit_size`, `package`, `package.items`, `package.*`, `package_details`, `package_details.items`, `package_details.*`, `recipient`, `recipient.name`, `recipient.phone`, `recipient.*`, `external_reference_id`, `notes`, `promised_at`, `deliver_after`, `deliver_before`, `barcode`, `carrier_type`, `carrier_code`, `staged`, `warehouse_id`, `status`, `delivery_flow`, `original_delivery_id`, `return_items`. Needed: `payer_type`, `payment_method`. */ requestBody: {
       content: { "text/csv": string; };
     };
     responses: {
@@ -7800,8 +7828,22 @@ export interface operations {
           /** {latitude, longitude}; also lat, lng, long */ dropoff_location?: unknown;
           /** Coordinate, where no location is sent */ dropoff_long?: unknown;
           /** Coordinate, where no location is sent */ dropoff_longitude?: unknown;
-          /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package?: unknown;
-          /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package_details?: unknown;
+          /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package?: ({
+            items?: ({
+              /** Of one piece, in the tenant's unit of length */ height?: unknown;
+              /** Of one piece, in the tenant's unit of length */ length?: unknown; name?: unknown; /** Pieces */ quantity?: unknown;
+              /** Price of one piece, in major units */ unit_price?: unknown; /** Of one piece, in the tenant's weight unit */ weight?: unknown;
+              /** Of one piece, in the tenant's unit of length */ width?: unknown;
+            } & { [key: string]: unknown; })[] | null;
+          } & { [key: string]: unknown; }) | null;
+          /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package_details?: ({
+            items?: ({
+              /** Of one piece, in the tenant's unit of length */ height?: unknown;
+              /** Of one piece, in the tenant's unit of length */ length?: unknown; name?: unknown; /** Pieces */ quantity?: unknown;
+              /** Price of one piece, in major units */ unit_price?: unknown; /** Of one piece, in the tenant's weight unit */ weight?: unknown;
+              /** Of one piece, in the tenant's unit of length */ width?: unknown;
+            } & { [key: string]: unknown; })[] | null;
+          } & { [key: string]: unknown; }) | null;
           /** {latitude, longitude}; also lat, lng, long */ pickup_address?: unknown;
           /** Coordinate, where no location is sent */ pickup_lat?: unknown; /** Coordinate, where no location is sent */ pickup_latitude?: unknown;
           /** Coordinate, where no location is sent */ pickup_lng?: unknown;
@@ -9844,8 +9886,9 @@ export interface operations {
     parameters: {
       query?: {
         /** JSON object with any of: status, paymentMethod, city, finalAmount, deliveryFee, discountAmount, totalItems, createdAt */ column_filters?: string;
-        cursor?: components["parameters"]["cursor"]; date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        cursor?: components["parameters"]["cursor"]; customer_id?: components["parameters"]["customer_id"];
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; /** At most this, in major units */ max_amount?: number | string;
         /** At least this, in major units */ min_amount?: number | string; page?: components["parameters"]["page"];
         /** Of which money is owed to their customer, since the store's wallet was short when they ended */ refund_due?: boolean | ("true" | "false");
@@ -11472,7 +11515,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        /** One of them, or several with commas between */ type?: ("assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation") | ("assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation")[];
+        /** One of them, or several with commas between */ type?: ("assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation") | ("assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation")[];
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

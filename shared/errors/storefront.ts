@@ -36,7 +36,7 @@ export const storefrontErrors = {
   category_in_use: 409,
   product_not_found: 404,
   variant_not_found: { status: 404, fields: ["field"] },
-  sku_already_exists: 409,
+  sku_already_exists: { status: 409, fields: ["field", "sku"], field: "variants" },
   review_not_found: 404,
   review_requires_purchase: 403,
   product_already_reviewed: 409,

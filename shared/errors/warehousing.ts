@@ -24,7 +24,10 @@ export const warehousingErrors = {
   item_sku_exists: { status: 409, fields: ["field"], field: "sku" },
   item_has_stock: { status: 409, fields: ["field"] },
   item_not_in_bin: { status: 400, fields: ["field", "item_id"] },
-  insufficient_stock: { status: 409, fields: ["field", "item_id", "variant_id"] },
+  insufficient_stock: {
+    status: 409,
+    fields: ["field", "item_id", "variant_id", "item_name", "requested", "available"],
+  },
   serial_number_taken: {
     status: 409,
     fields: ["field", "item_id", "serial_number", "warehouse", "bin"],

@@ -75,3 +75,8 @@ function shown(language: Language, name: string, value: unknown): string {
   }
   return String(value);
 }
+
+/** A text that a company wrote in several languages, in one of them; in another one where it has none in this. */
+export function inLanguage(texts: Record<string, string>, language: string): string {
+  return texts[language] || texts.en || Object.values(texts).find(Boolean) || "";
+}

@@ -1,4 +1,5 @@
 /** How documents write amounts and times. */
+import { inLanguage } from "../i18n/index.ts";
 
 // One that is made for each row costs more than all else of a long document.
 const amounts = new Map<number, Intl.NumberFormat>();
@@ -39,11 +40,6 @@ function clockOf(timeZone: string): Intl.DateTimeFormat {
     if (!(error instanceof RangeError)) throw error;
     return new Intl.DateTimeFormat("sv-SE", { ...form, timeZone: "UTC" });
   }
-}
-
-/** A text of the company in the language of a document; in another one where it has none in this. */
-function inLanguage(texts: Record<string, string>, language: string): string {
-  return texts[language] || texts.en || Object.values(texts).find(Boolean) || "";
 }
 
 /** The name of the company on its documents: its brand, where it has one. */

@@ -17,6 +17,14 @@ interface UnknownField {
 type Schema = z.core.$ZodType;
 type Definition = z.core.$ZodTypes["_zod"]["def"];
 
+const kept = new WeakSet<Schema>();
+
+/** The catchall of an object whose other properties are kept as they are sent, and named as ignored all the same. */
+export function keptAs<S extends z.ZodType>(schema: S): S {
+  kept.add(schema);
+  return schema;
+}
+
 /** How many names an answer lists, and how much of each. */
 const maxNames = 50;
 const maxNameLength = 100;
@@ -62,7 +70,8 @@ function unknownIn(schema: Schema, value: unknown, path: string): UnknownField[]
     case "object": {
       if (!isRecord(value)) return [];
       const { shape, catchall } = definition;
-      const takesMore = catchall !== undefined && catchall._zod.def.type !== "never";
+      const takesMore = catchall !== undefined && !kept.has(catchall) &&
+        catchall._zod.def.type !== "never";
       return Object.entries(value).flatMap(([name, of]) => {
         const at = under(path, name);
         if (Object.hasOwn(shape, name)) return inner(shape[name], at, of);

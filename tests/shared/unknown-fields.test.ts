@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { ignoredFields } from "../../shared/schemas/unknown-fields.ts";
+import { ignoredFields, keptAs } from "../../shared/schemas/unknown-fields.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 
 let tenant: Tenant;
@@ -16,6 +16,10 @@ describe("which fields are unknown", () => {
     ["within a list", z.object({ a: z.array(Point) }), { a: [{ x: 1 }, {}] }, ["a.0.x"]],
     ["within a record", z.record(z.string(), Point), { k: { x: 1 } }, ["k.x"]],
     ["none where more is taken", z.looseObject({}), { anything: { at: "all" } }, []],
+    ["where others are kept", z.object({ a: z.any() }).catchall(keptAs(z.unknown())), {
+      a: 1,
+      b: 2,
+    }, ["b"]],
     ["none in free JSON", z.object({ a: z.record(z.string(), z.unknown()) }), { a: { b: {} } }, []],
     [
       "through what is transformed, defaulted or refined",

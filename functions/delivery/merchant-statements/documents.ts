@@ -5,6 +5,7 @@ import { pdfFile } from "../../../shared/http/pdf-file.ts";
 import type { Language } from "../../../shared/i18n/index.ts";
 import { brandOf } from "../../../shared/pdf/values.ts";
 import { supabaseUrl } from "../../../shared/runtime/env.ts";
+import { inWords } from "../wallets/movement-text.ts";
 import type { StatementDocument, StatementRow } from "./document-head.ts";
 
 type Shown = Omit<StatementDocument, "owner" | "brand" | "decimals" | "timezone" | "rows"> & {
@@ -37,12 +38,16 @@ const columns: readonly (keyof StatementRow)[] = [
 ];
 
 /** The rows of a statement as CSV: their sums are those of the statement. Fails: statement_not_found. */
-export async function statementFile(db: Database, params: { id: string }): Promise<Response> {
+export async function statementFile(
+  db: Database,
+  params: { id: string },
+  language: () => Language,
+): Promise<Response> {
   const { number, rows } = await db.call<{ number: string; rows: StatementRow[] }>(
     "money.statement_file",
     params,
   );
-  return csvTable(`${fileName(number)}.csv`, columns, rows);
+  return csvTable(`${fileName(number)}.csv`, columns, inWords(language(), rows));
 }
 
 /** The document of a statement as a PDF. Fails: statement_not_found. */
@@ -61,6 +66,7 @@ export async function printStatement(
   const pdf = await renderStatement({
     ...statement,
     ...printed,
+    rows: inWords(asked, printed.rows),
     owner: statement.owner.full_name ?? "",
     brand: brandOf({ brand, tenant_name }, asked),
     verify_url: `${supabaseUrl}/functions/v1/delivery/merchant-statements/verify?hash=${hash}`,

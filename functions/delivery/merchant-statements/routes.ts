@@ -1,5 +1,6 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
+import { inWords } from "../wallets/movement-text.ts";
 import { printStatement, statementFile } from "./documents.ts";
 import { office, owners, stateMakers, statementReaders } from "./access.ts";
 import {
@@ -15,6 +16,8 @@ import {
   VerifyStatement,
   VoidStatement,
 } from "./schemas.ts";
+
+type WithLines = { lines: { description: string | null }[] };
 
 /** Statements of what merchants are due, and their payouts. */
 export const merchantStatements: AnyEndpoint[] = [
@@ -48,10 +51,13 @@ export const merchantStatements: AnyEndpoint[] = [
     query: StatementForm,
     response: StatementDetailResponse,
     errors: ["statement_not_found"],
-    run: async ({ db, params, query }) =>
-      query.format === "csv"
-        ? await statementFile(db, params)
-        : { data: await db.call("money.statement_get", params) },
+    async run({ db, params, query, language }) {
+      if (query.format === "csv") return await statementFile(db, params, language);
+      const { statement } = await db.call<{ statement: WithLines }>("money.statement_get", params);
+      return {
+        data: { statement: { ...statement, lines: inWords(language(), statement.lines) } },
+      };
+    },
   }),
   endpoint({
     method: "get",

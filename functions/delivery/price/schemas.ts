@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Id, orEmpty } from "../../../shared/schemas/schemas.ts";
+import { keptAs } from "../../../shared/schemas/unknown-fields.ts";
 import { maxBytes, maxDocumentBytes, maxPackageLines } from "../../../shared/schemas/sizes.ts";
 import { asNumber, placeKeys, readPlaces } from "./places.ts";
 
@@ -14,15 +15,40 @@ const unitsWhere = (fits: (units: number) => boolean) =>
     return z.NEVER;
   });
 
-/** `{items: [{name, quantity, weight, length, width, height}]}`; the database checks the measurements (read_measure). */
-export const Package = maxBytes(maxDocumentBytes, z.unknown()).refine((value) => {
+/** Any JSON: what is wrong with it, the database says. */
+const Anything = z.unknown().optional();
+
+const PackageItem = z.object({
+  name: Anything,
+  quantity: Anything,
+  weight: Anything,
+  length: Anything,
+  width: Anything,
+  height: Anything,
+  unit_price: Anything,
+}).catchall(keptAs(z.unknown()));
+
+function isPackage(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   if (typeof value !== "object" || Array.isArray(value)) return false;
   const { items } = value as { items?: unknown };
   return items === undefined || items === null ||
     Array.isArray(items) && items.length <= maxPackageLines &&
       items.every((item) => typeof item === "object" && item !== null && !Array.isArray(item));
-}, { error: "invalid_package" }).meta({
+}
+
+/** `{items: [{name, quantity, weight, length, width, height}]}`; the database checks the measurements (read_measure). */
+export const Package = z.preprocess(
+  (value, context) => {
+    if (isPackage(value)) return value;
+    context.issues.push({ code: "custom", message: "invalid_package", input: value });
+    return z.NEVER;
+  },
+  maxBytes(
+    maxDocumentBytes,
+    z.object({ items: z.array(PackageItem).nullish() }).catchall(keptAs(z.unknown())).nullish(),
+  ),
+).meta({
   description:
     "{items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount`",
 });

@@ -16,8 +16,9 @@ export const shipmentLabels: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/shipment-labels",
-    summary: "Print shipment labels, one page a delivery in the order given",
-    access: anyOf(permission("view:tenant"), role("institution")),
+    summary:
+      "Print shipment labels, one page a delivery in the order given; customers those of returns that they were allowed",
+    access: anyOf(permission("view:tenant"), role("institution", "customer")),
     body: LabelsBody,
     response: "pdf",
     errors: ["delivery_not_found"],

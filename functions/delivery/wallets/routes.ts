@@ -1,6 +1,7 @@
 import { anyOf, member, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
+import { inWords } from "./movement-text.ts";
 import {
   AdjustWallet,
   MyWallets,
@@ -13,6 +14,8 @@ import {
   wallets,
   WalletsResponse,
 } from "./schemas.ts";
+
+type Described = Record<string, unknown> & { description: string | null };
 
 const office = permission("manage:tenant", "manage:operations:tenant");
 
@@ -47,13 +50,13 @@ export const walletEndpoints: AnyEndpoint[] = [
     query: transactions.query,
     response: TransactionsResponse,
     errors: ["wallet_not_found"],
-    async run({ db, params, query }) {
+    async run({ db, params, query, language }) {
       const { summary: wallet, data, ...page } = await transactions.answer(db, {
         ...query,
         column_filters: { ...query.column_filters, wallet_id: params.id },
       });
-      const moves = data.map(({ wallet_id: _asked, ...transaction }) => transaction);
-      return { wallet, data: moves, ...page };
+      const moves = data.map(({ wallet_id: _asked, ...transaction }) => transaction as Described);
+      return { wallet, data: inWords(language(), moves), ...page };
     },
   }),
   endpoint({

@@ -110,9 +110,14 @@ export const Product = z.object({
   created_at: Timestamp,
   updated_at: Timestamp,
 }).meta({ id: "Product" });
+/** Attributes of a variant in a list of products. */
+export const ListedAttributes = JsonObject.nullable().describe(
+  "Null where they take more than 256 bytes: the product has them",
+);
+
 /** As lists show it: without what only its own page needs, and with its first twenty variants. */
 export const ListedProduct = Product.omit({ description: true }).extend({
-  variants: z.array(Variant.omit({ attributes: true })),
+  variants: z.array(Variant.extend({ attributes: ListedAttributes })),
 }).meta({ id: "ProductSummary" });
 export const ProductResponse = z.object({ data: Product });
 export const ProductsResponse = z.object({ data: z.array(ListedProduct), pagination: Pagination });

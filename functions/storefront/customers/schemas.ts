@@ -34,6 +34,9 @@ const Cart = z.object({
     unitPrice: z.number().nullable().describe("Null for what is no longer on sale"),
     total: z.number().nullable(),
     available: z.boolean(),
+    availableQuantity: z.int().nullable().describe(
+      "How many can be ordered now, at most the 999 that a cart takes; 0 for what is no longer on sale, null for what is not kept in stock",
+    ),
   })),
   totalItems: z.int(),
   subtotal: z.number(),

@@ -6,6 +6,7 @@ import {
   type Filter,
   flag,
   foundBy,
+  id,
   number,
   oneOf,
   period,
@@ -62,6 +63,7 @@ export const adminOrders = defineList({
     min_amount: atLeast("total_price"),
     max_amount: atMost("total_price"),
     refund_due: flag("refund_due"),
+    customer_id: id("user_id"),
   },
   columns: {
     status,

@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { defineList, id } from "../../../shared/api/list.ts";
 import { Id, JsonObject, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
-import { Category, ListedProduct, Product, Variant } from "../catalogue/schemas.ts";
+import {
+  Category,
+  ListedAttributes,
+  ListedProduct,
+  Product,
+  Variant,
+} from "../catalogue/schemas.ts";
 import { normalizeDomain } from "../custom-domain/domain-name.ts";
 import { StoredLocalizedText } from "../schemas.ts";
 
@@ -36,7 +42,7 @@ const ShopProduct = Product.omit({ tenant_id: true, is_active: true }).extend({
   variants: z.array(Variant.omit(internal)),
 });
 const ListedShopProduct = ListedProduct.omit({ tenant_id: true, is_active: true }).extend({
-  variants: z.array(Variant.omit({ ...internal, attributes: true })),
+  variants: z.array(Variant.omit(internal).extend({ attributes: ListedAttributes })),
 }).meta({ id: "StoreProductSummary" });
 export const ShopProducts = listResponse(ListedShopProduct);
 export const ShopProductResponse = z.object({

@@ -29,7 +29,8 @@ grant execute on function delivery.labels_printed(uuid[]) to barid_caller;
 -- not of today. A leg shows
 -- the COD and the fee of its parcel; the end that is a warehouse has its name and no person's. mark: the status of a parcel that nobody
 -- carries with this label, which stands on it: draft, cancelled, delivered or returned.
--- Fails: delivery_not_found with the codes that the caller has no delivery for.
+-- A customer prints labels of returns that they were allowed, and no others. Fails: delivery_not_found with the codes that the caller has no
+-- delivery for, forbidden.
 create or replace function delivery.shipment_labels(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -38,6 +39,12 @@ declare
   v_labels jsonb;
   v_codes bigint[] := array(select c::bigint from jsonb_array_elements_text(input -> 'delivery_codes') c);
 begin
+  if not app.has_permission('view:tenant') and not app.has_role('institution') and exists (
+      select from unnest(v_codes) c (code) where not exists (
+        select from delivery.deliveries d where d.delivery_code = c.code and d.delivery_flow = 'customer_return'
+          and d.customer_id = app.user_id() and d.status not in ('draft', 'cancelled'))) then
+    perform app.fail('forbidden');
+  end if;
   select jsonb_agg(c.code order by c.position) into v_unknown from unnest(v_codes) with ordinality c (code, position)
   where not exists (select from delivery.deliveries d where d.delivery_code = c.code);
   if v_unknown is not null then

@@ -35,6 +35,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_currency record;
   v_field text;
+  v_sku text;
 begin
   perform app.keep_currency();
   v_currency := app.currency();
@@ -68,6 +69,15 @@ begin
   where v.tenant_id = v_tenant and v.product_id = save_variants.product_id and v.archived_at is null
     and not exists (select from jsonb_array_elements(variants) s
       where s ->> 'id' = v.id::text or (s ->> 'id' is null and s ->> 'sku' = v.sku));
+
+  select format('variants.%s.sku', s.position - 1), v.sku into v_field, v_sku
+  from jsonb_array_elements(variants) with ordinality s (variant, position)
+  join storefront.product_variants v on v.tenant_id = v_tenant and v.sku = s.variant ->> 'sku' and v.archived_at is null
+    and v.product_id <> save_variants.product_id
+  order by s.position limit 1;
+  if v_field is not null then
+    perform app.fail('sku_already_exists', jsonb_build_object('field', v_field, 'sku', v_sku));
+  end if;
 
   -- A sku that goes from one variant to another is free in between.
   update storefront.product_variants v set sku = v.id::text

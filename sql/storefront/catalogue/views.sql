@@ -8,7 +8,7 @@ drop view if exists storefront.reviews_list cascade;
 
 -- The catalogue without what is archived, for lists, details and the shop itself; row-level security decides
 -- who finds what is not on sale. title is the name in the reader's language. What only details need is left out of
--- products: the description, attributes, and variants beyond twenty (storefront.product_details).
+-- products: the description, long attributes, and variants beyond twenty (storefront.product_details).
 create view storefront.categories_list with (security_invoker = true) as
 select c.id, c.tenant_id, c.market_id, c.name, app.localized(c.name) as title, c.description, c.image_url, c.sort_order,
   c.is_active, (select count(*) from storefront.products p
@@ -27,7 +27,8 @@ create view storefront.products_list with (security_invoker = true) as
 select p.id, p.tenant_id, p.market_id, p.category_id, p.name, app.localized(p.name) as title, p.images, p.is_active,
   (select min(v.price) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id and v.is_active) as min_price,
   (select max(v.price) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id and v.is_active) as max_price,
-  (select coalesce(jsonb_agg(to_jsonb(v) - '{tenant_id,product_id,attributes,position}'::text[] order by v.position, v.sku), '[]')
+  (select coalesce(jsonb_agg(to_jsonb(v) - '{tenant_id,product_id,position}'::text[]
+      || jsonb_build_object('attributes', case when octet_length(v.attributes::text) <= 256 then v.attributes end) order by v.position, v.sku), '[]')
     from (select * from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id
       order by v.position, v.sku limit 20) v) as variants,
   (select count(*) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id) as variant_count,

@@ -26,7 +26,7 @@ begin
   -- An item that is no longer on sale stays, with its name and without a price, and can be removed.
   with item as materialized (
     select i.id, i.variant_id, i.quantity, i.created_at, n.product_id, n.sku, n.attributes, v.price, n.name, n.images,
-      p.id is not null and p.is_active and v.is_active as available
+      p.id is not null and p.is_active and v.is_active as available, v.inventory_item_id
     from storefront.cart_items i
     left join storefront.cart_names(cart_to_json.cart_id) n on n.variant_id = i.variant_id
     left join storefront.variants_list v on v.tenant_id = i.tenant_id and v.id = i.variant_id
@@ -38,7 +38,10 @@ begin
       select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
         'productName', i.name, 'sku', i.sku, 'image', i.images -> 0, 'attributes', coalesce(i.attributes, '{}'),
         'quantity', i.quantity, 'unitPrice', case when i.available then i.price end,
-        'total', case when i.available then i.price * i.quantity end, 'available', i.available)
+        'total', case when i.available then i.price * i.quantity end, 'available', i.available,
+        'availableQuantity', case when not i.available then 0
+          -- As many as a cart takes: what else lies in the warehouse is the shop's business.
+          when i.inventory_item_id is not null then least(storefront.item_available(i.inventory_item_id), 999) end)
         order by i.created_at, i.id), '[]') from item i),
     'totalItems', (select coalesce(sum(i.quantity), 0) from item i),
     'subtotal', (select coalesce(sum(i.price * i.quantity), 0) from item i where i.available),

@@ -14,13 +14,13 @@ begin
   return o;
 end $$;
 
--- The lines of an order in their order: [{order_item_id, inventory_item_id, quantity}].
+-- The lines of an order in their order: [{order_item_id, inventory_item_id, quantity, variant_id, product_name}].
 create or replace function storefront.order_lines(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select coalesce(jsonb_agg(jsonb_build_object('order_item_id', i.id, 'inventory_item_id', i.inventory_item_id, 'quantity', i.quantity)
-      order by i.position, i.id), '[]')
+    select coalesce(jsonb_agg(jsonb_build_object('order_item_id', i.id, 'inventory_item_id', i.inventory_item_id, 'quantity', i.quantity,
+      'variant_id', i.variant_id, 'product_name', i.product_name) order by i.position, i.id), '[]')
     from storefront.storefront_order_items i where i.tenant_id = o.tenant_id and i.order_id = o.id);
 end $$;
 
@@ -191,7 +191,7 @@ declare
   v_supply jsonb := storefront.order_supply(lines, address);
 begin
   if v_supply ->> 'short' is not null then
-    perform app.fail('insufficient_stock', jsonb_build_object('field', 'order_id', 'item_id', v_supply -> 'short'));
+    perform app.fail('insufficient_stock', '{"field": "order_id"}'::jsonb || storefront.order_shortage(lines, v_supply));
   end if;
   return v_supply;
 end $$;

@@ -154,8 +154,7 @@ begin
   v_address := storefront.order_address(input);
   v_supply := storefront.order_supply(v_lines, v_address);
   if v_supply ->> 'short' is not null then
-    perform app.fail('insufficient_stock', jsonb_build_object('field', 'cartId', 'item_id', v_supply -> 'short', 'variant_id', (
-      select l -> 'variant_id' from jsonb_array_elements(v_lines) l where l -> 'inventory_item_id' = v_supply -> 'short' limit 1)));
+    perform app.fail('insufficient_stock', '{"field": "cartId"}'::jsonb || storefront.order_shortage(v_lines, v_supply));
   end if;
   v_fee := (delivery.price_preview(storefront.order_quote_input(input ->> 'delivery_service_id', v_supply, v_address)) ->> 'price')::numeric;
   -- A gateway takes no payment of nothing, and no fraction of what it counts by.

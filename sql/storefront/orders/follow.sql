@@ -38,6 +38,11 @@ begin
       perform storefront.order_stranded_notify(o.id, v_moved.id);
     end if;
   end loop;
+  perform storefront.order_failed_notify(n)
+  from new_rows n join old_rows w on w.id = n.id where n.order_id is not null and n.status = 'failed' and w.status <> 'failed';
+  perform storefront.order_again_notify(n)
+  from new_rows n join old_rows w on w.id = n.id
+  where n.order_id is not null and n.status <> w.status and n.status in ('picked_up', 'in_transit') and w.status <> 'delivered';
   -- Goods that were sent back are received when their parcel is back, whatever becomes of the rest of the order.
   for v_moved in
     select p.order_id from new_rows n join old_rows w on w.id = n.id

@@ -4,9 +4,9 @@
 -- lines: [{inventory_item_id, quantity}]; those without an item are not kept in stock and leave with the first of the rest.
 -- Of the warehouses that have most of what is still missing the nearest to the customer is taken, those in use before others, then
 -- the default one, then the oldest: so one that has all of it, and only where none has, as few as there can be.
--- -> {short: an item there is too little of, units, warehouse_id, latitude, longitude: of the first, sources: [{warehouse_id, latitude,
--- longitude, units, unmeasured, lines: [{line: from 1, quantity}]}]}; units: of the lines with an item, null where none has one; unmeasured:
--- a line has none.
+-- -> {short: an item there is too little of, short_quantity: by how many, units, warehouse_id, latitude, longitude: of the first,
+-- sources: [{warehouse_id, latitude, longitude, units, unmeasured, lines: [{line: from 1, quantity}]}]}; units: of the lines with an item, null
+-- where none has one; unmeasured: a line has none.
 -- SECURITY DEFINER: customers see no stock. Nothing is reserved.
 create or replace function storefront.order_supply(lines jsonb, address jsonb default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -73,11 +73,37 @@ begin
   from jsonb_array_elements(v_sources) with ordinality s (source, place) join sized z on z.place = s.place;
   v_sources := coalesce(v_sources, '[]');
   return coalesce((v_sources -> 0) - 'lines', '{}') || (
-    select jsonb_build_object('short', (select min(e.key) from jsonb_each(v_missing) e), 'sources', v_sources,
+    select jsonb_build_object('short', n.item, 'short_quantity', v_missing -> n.item, 'sources', v_sources,
       'units', sum((s.source ->> 'units')::numeric), 'unmeasured', coalesce(bool_or((s.source ->> 'unmeasured')::boolean), true))
-    from jsonb_array_elements(v_sources) s (source));
+    from (select min(e.key) as item from jsonb_each(v_missing) e) n
+    left join jsonb_array_elements(v_sources) s (source) on true group by n.item);
 end $$;
 grant execute on function storefront.order_supply(jsonb, jsonb) to barid_caller;
+
+-- Goods that there is too little of, as a refusal says it: which, how many were asked for, and how many there are. lines: [{inventory_item_id,
+-- quantity, variant_id, product_name}]; supply: see storefront.order_supply(). -> {item_id, variant_id, item_name, requested, available}
+create or replace function storefront.order_shortage(lines jsonb, supply jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('text_key', 'insufficient_stock_of', 'item_id', supply -> 'short', 'variant_id', (array_agg(l.variant_id order by l.place))[1],
+      'item_name', (array_agg(app.localized(l.product_name) order by l.place))[1], 'requested', sum(l.quantity),
+      'available', sum(l.quantity) - (supply ->> 'short_quantity')::bigint)
+    from rows from (jsonb_to_recordset(lines) as (inventory_item_id uuid, quantity bigint, variant_id uuid, product_name jsonb))
+      with ordinality l (inventory_item_id, quantity, variant_id, product_name, place)
+    where l.inventory_item_id = (supply ->> 'short')::uuid);
+end $$;
+
+-- The number of an item that orders can have now. SECURITY DEFINER: customers see no stock.
+create or replace function storefront.item_available(p_item uuid) returns bigint
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(sum(s.quantity), 0) from warehousing.stock s
+    join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id and w.deleted_at is null
+    where s.tenant_id = app.tenant_id() and s.item_id = p_item and s.status = 'available' and s.quantity > 0 and s.written_off_at is null);
+end $$;
+grant execute on function storefront.item_available(uuid) to barid_caller;
 
 -- An amount in parts that are to each other as the weights are, each in the smallest unit of the currency and together exactly the amount.
 create or replace function storefront.shares(amount numeric, weights numeric[], decimals integer) returns numeric[]

@@ -108,13 +108,16 @@ begin
     from demand d join supply p on p.kind = d.kind and p.until - p.quantity < d.until and d.until - d.quantity < p.until;
   end loop;
 
-  select l.item_id, l.field into v_short
+  select l.item_id, l.field, l.quantity as requested, coalesce(t.quantity, 0) as available into v_short
   from unnest(demands) l
   left join (select p.line, sum(p.quantity) as quantity from unnest(v_taken) p group by p.line) t on t.line = l.line
   where l.quantity > coalesce(t.quantity, 0)
   order by l.line limit 1;
   if found then
-    perform app.fail('insufficient_stock', jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
+    perform app.fail('insufficient_stock', jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id,
+      'requested', v_short.requested, 'available', v_short.available) || coalesce((
+        select jsonb_build_object('text_key', 'insufficient_stock_of', 'item_name', i.name) from warehousing.inventory_items i
+        where i.tenant_id = v_tenant and i.id = v_short.item_id), '{}'));
   end if;
   return v_taken;
 end $$;

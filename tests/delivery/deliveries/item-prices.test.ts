@@ -66,6 +66,26 @@ describe("ordering with prices", () => {
     }
   });
 
+  test("names that a package does not have are kept in package_details and told as ignored, with their place", async () => {
+    const box = { items: [{ name: "Cap", price: 4_000, sku: "C-1" }], fragile: true };
+    for (const name of ["package", "package_details"]) {
+      const answer = await ordered({ cod_amount: 0, package: undefined, [name]: box });
+      expect(answer).toSucceed(201);
+      expect(answer.body.ignored.toSorted()).toEqual(
+        ["fragile", "items.0.price", "items.0.sku"].map((path) => `${name}.${path}`),
+      );
+      const { body } = await tenant.ops.get(`${path}/${answer.body.id}`);
+      expect(body.delivery.package_details).toEqual(box);
+    }
+    const known = { name: "Cap", quantity: 1, weight: 1, length: 1, width: 1, height: 1 };
+    const answer = await ordered({
+      cod_amount: 5,
+      package: { items: [{ ...known, unit_price: 5 }] },
+    });
+    expect(answer).toSucceed(201);
+    expect(answer.body).not.toHaveProperty("ignored");
+  });
+
   test("one that a client added up is the price that it means", async () => {
     const dollars = await newTenant({ settings: { "general.currency": { currency_code: "USD" } } });
     const there = await newGround(dollars);

@@ -1,6 +1,6 @@
 /** The list of a store's products. */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Body } from "../../support/api.ts";
+import { type Body, nobody } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectPaged } from "../../support/promises.ts";
@@ -47,5 +47,32 @@ describe("the list", () => {
     await sql`update storefront.products set name = '{"en": "Coffee"}' where id = ${coffee.id}`;
     await expectPaged(mine.admin, path, "title");
     await expectGuarded({ method: "GET", path }, { denied: [mine.ops, mine.customer] });
+  });
+
+  test("shows the attributes of variants, null where they are long", async () => {
+    const mine = await newTenant();
+    const own = await newStore(mine);
+    const { id, variant } = await newProduct(mine, own);
+    const attributes = { size: "M", colour: "أزرق" };
+    const shown = async () => {
+      const lists = await Promise.all([
+        mine.admin.get(path),
+        nobody.get(`/storefront/public/markets/${own.name}/products`),
+      ]);
+      return lists.map(({ body }) => body.data[0].variants[0].attributes);
+    };
+    for (
+      const [written, expected] of [
+        [attributes, attributes],
+        [{ text: "x".repeat(300) }, null],
+      ] as const
+    ) {
+      await sql`update storefront.product_variants set attributes = ${
+        sql.json(written)
+      } where id = ${variant}`;
+      expect(await shown()).toEqual([expected, expected]);
+    }
+    expect((await mine.admin.get(`${path}/${id}`)).body.data.variants[0].attributes)
+      .toEqual({ text: "x".repeat(300) });
   });
 });

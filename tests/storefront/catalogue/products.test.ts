@@ -101,6 +101,7 @@ describe("adding a product", () => {
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     for (const answer of answers.filter(({ status }) => status !== 201)) {
       expect(answer).toFailWith(409, "sku_already_exists");
+      expect(answer.body.field).toMatch(/^variants(\.0\.sku)?$/);
     }
     expect(await other.admin.post(path, body)).toSucceed(201);
   });
@@ -198,8 +199,11 @@ describe("changing a product", () => {
     });
     expect(lost).toFailWith(404, "variant_not_found");
     expect(lost.body.field).toBe("variants.0.id");
-    expect(await tenant.admin.put(`${path}/${id}`, { variants: [{ sku: b, price: 1 }] }))
-      .toFailWith(409, "sku_already_exists");
+    const taken = await tenant.admin.put(`${path}/${id}`, {
+      variants: [{ sku: sku(), price: 1 }, { sku: b, price: 1 }],
+    });
+    expect(taken).toFailWith(409, "sku_already_exists");
+    expect(taken.body).toMatchObject({ field: "variants.1.sku", sku: b });
     expect((await tenant.admin.get(`${path}/${id}`)).body.data.variants).toHaveLength(3);
   });
 

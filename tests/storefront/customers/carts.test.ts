@@ -94,6 +94,7 @@ describe("what is in a cart", () => {
         unitPrice: 1000,
         total: 5000,
         available: true,
+        availableQuantity: null,
       },
       expect.objectContaining({ variantId: coffee.variant, quantity: 1, total: 2500 }),
     ]);

@@ -84,7 +84,13 @@ test("an order beyond the stock is refused at once, also while another transacti
     await tx`select id from warehousing.stock where item_id = ${shop.shelf.item} for update`;
     const answer = await approve(shop, id);
     expect(answer).toFailWith(409, "insufficient_stock");
-    expect(answer.body).toMatchObject({ field: "order_id", item_id: shop.shelf.item });
+    expect(answer.body).toMatchObject({
+      field: "order_id",
+      item_id: shop.shelf.item,
+      variant_id: shop.product.variant,
+      requested: 2,
+      available: 1,
+    });
   });
   expect(await rows()).toEqual(before);
   expect(await standing(id)).toMatchObject({ status: "pending", reserved: 0 });

@@ -120,7 +120,19 @@ describe("a checkout is refused", () => {
     const { customer } = small.tenant;
     const answer = await customer.post(path, orderOf(small, await newCart(small, 2)));
     expect(answer).toFailWith(409, "insufficient_stock");
-    expect(answer.body).toMatchObject({ field: "cartId", variant_id: small.product.variant });
+    expect(answer.body).toEqual({
+      success: false,
+      code: "insufficient_stock",
+      message: "There is not enough of Kleicha: 2 asked for, 1 available.",
+      field: "cartId",
+      item_id: small.shelf.item,
+      variant_id: small.product.variant,
+      item_name: "Kleicha",
+      requested: 2,
+      available: 1,
+    });
+    const kurdish = await customer.in("ku").post(path, orderOf(small, await newCart(small, 2)));
+    expect(kurdish.body.message).toBe("Kleicha بەش ناکات: 2 داواکراوە و 1 بەردەستە.");
     const cart = await newCart(small);
     await sql`update storefront.product_variants set is_active = false where id = ${small.product.variant}`;
     const gone = await customer.post(path, orderOf(small, cart));

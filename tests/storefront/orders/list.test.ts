@@ -143,6 +143,23 @@ describe("filters", () => {
   ];
   test.each(cases)("%j", async (query, wanted) => expect(await found(query)).toEqual(wanted));
 
+  test("by the customer, also where that is an institution", async () => {
+    const { tenant } = shop;
+    expect(await found({ customer_id: tenant.customer.id })).toHaveLength(12);
+    expect(await found({ customer_id: tenant.institution.id })).toEqual([]);
+    await sql.begin(async (tx) => {
+      // It is agreed who has ordered: nothing but a test changes that.
+      await tx`set local session_replication_role = replica`;
+      await tx`update storefront.storefront_orders set user_id = ${tenant.institution.id}
+        where id = ${ids[6]}`;
+    });
+    expect(await found({ customer_id: tenant.institution.id })).toEqual([6]);
+    expect(await found({ customer_id: tenant.institution.id, status: "pending" })).toEqual([]);
+    expect(await found({ customer_id: randomUUID() })).toEqual([]);
+    const wrong = await tenant.admin.get(path, { query: { customer_id: "x" } });
+    expect(wrong).toFailWith(400, "invalid_uuid");
+  });
+
   test("by a part of the id", async () => {
     expect(await found({ search: ids[3].slice(5, 20) })).toEqual([3]);
   });

@@ -135,7 +135,7 @@ describe("the open shop", () => {
       max_price: 3000,
       rating: { average: null, count: 0 },
       variants: [
-        { id: tea.variant, sku: tea.sku, price: 3000, compare_at_price: null },
+        { id: tea.variant, sku: tea.sku, price: 3000, compare_at_price: null, attributes: {} },
       ],
       variant_count: 1,
       created_at: expect.any(String),

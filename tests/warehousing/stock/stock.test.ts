@@ -86,6 +86,8 @@ describe("reserving", () => {
       code: "insufficient_stock",
       item_id: item,
       field: "lines.0",
+      requested: 3,
+      available: 2,
     });
     await post([{
       type: "write_off",

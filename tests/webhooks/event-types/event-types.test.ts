@@ -46,6 +46,15 @@ describe("the list", () => {
     });
   });
 
+  test("is one page, however many are asked for, and says that it takes no limit", async () => {
+    const { body } = await tenant.staff.get(path, { query: { limit: 2, page: 2 } });
+    expect(body).toMatchObject({
+      ignored: ["limit", "page"],
+      pagination: { page: 1, limit: all.length, total: all.length },
+    });
+    expect(body.data).toHaveLength(all.length);
+  });
+
   test("is in the order of modules and names; what may be of any module comes last", () => {
     const places = all.map(({ module, event_type }) => `${module ?? "~"} ${event_type}`);
     expect(places).toEqual([...places].sort());

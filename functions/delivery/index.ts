@@ -110,6 +110,7 @@ export default serve("delivery", [
     async () => [
       ...(await import("./cash-desks/routes.ts")).cashDesks,
       ...(await import("./cash-desks/refunds.ts")).cashRefunds,
+      ...(await import("./cash-desks/movements.ts")).cashDeskMovements,
     ],
   ),
   feature(

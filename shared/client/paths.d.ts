@@ -117,6 +117,10 @@ export interface paths {
     parameters: { };
     /** List who of the office holds how much cash; operations managers find their own desk @description Who: role dispatcher or operations_manager or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks"];
   };
+  "/delivery/cash-desks/movements": {
+    parameters: { };
+    /** List every movement of the desks, the newest first; operations managers find those of their own @description Who: role dispatcher or operations_manager or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks_movements"];
+  };
   "/delivery/cash-desks/refunds": {
     parameters: { };
     /** List delivery fees that are due back in cash, or were paid back @description Who: role dispatcher or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks_refunds"];
@@ -1527,6 +1531,24 @@ export interface components {
     /** At most {quantity_max} of one product can be in a cart. */ CartQuantityExceededError: { code?: "cart_quantity_exceeded"; field?: string; quantity_max?: number; } & components["schemas"]["Error"];
     CashAllocations: { /** Cash on delivery, in major units */ cod: number; /** What the delivery costs, in major units */ delivery_fee: number; };
     /** The cash collected is not what is due: {cod} {currency} for the parcel and {delivery_fee} {currency} for its delivery. */ CashAmountMismatchError: { code?: "cash_amount_mismatch"; due?: { cod: number; currency: string; delivery_fee: number; }; field?: string; } & components["schemas"]["Error"];
+    CashDeskMovement: {
+      /** Positive: it came to the desk */ amount: number; /** What the desk held after it */ balance_after: number;
+      /** Of a carrier's payment */ carrier_code: string | null;
+      /** The person at the other side: the driver, the merchant, the owner of the wallet, the colleague */ counterparty: components["schemas"]["Person"] | null;
+      created_at: string; /** ISO 4217, three capital letters */ currency: string;
+      /** What the ledger says; of a reversal, why */ description: string | null;
+      desk: {
+        id: string; /** Whose account it is @enum {string} */ owner_type: "staff" | "driver" | "tenant";
+        /** Null for the tenant's own till */ user: components["schemas"]["Person"] | null;
+      };
+      entered_by: components["schemas"]["Person"] | null; id: number;
+      kind: "remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund";
+      notes: string | null; /** The number on the slip or receipt */ reference: string | null;
+      /** Format: uuid @description The settlement, payment, handover, transfer or payout */ reference_id: string;
+      reference_type: "cod_settlement" | "carrier_remittance" | "cash_handover" | "cash_transfer" | "driver_payout" | "merchant_payout";
+      /** The fee that was due back, of a refund */ refund_id: string | null; /** Null unless it was reversed */ reversed_at: string | null;
+      /** Of a reversal, the id of the movement it reverses */ reverses: number | null; /** Of a merchant's payout */ statement_id: string | null;
+    };
     /** There is no cash desk of this person in this currency. */ CashDeskNotFoundError: { code?: "cash_desk_not_found"; field?: string; } & components["schemas"]["Error"];
     CashDeskTransfer: {
       /** Money in major units of `currency` */ amount: number;
@@ -3943,23 +3965,24 @@ export interface components {
     /** ETag of what you have: 304 while it is still so */ if_none_match: string; institution_user_id: string;
     /** False: kept, and no longer used */ is_active: boolean | ("true" | "false"); item_id: string;
     /** Language of messages; goes before Accept-Language */ language: "en" | "ar" | "ku"; /** Rows of a page: 20, at most 100 */ limit: number;
-    lot_number: string; manifest_id: string; owner_user_id: string; /** Page, from 1 */ page: number; path_address_id: string;
-    path_api_key_id: string; path_assignment_id: string; path_assignmentId: string; path_batch_id: string; path_bin_id: string;
-    path_branch_id: string; /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
+    lot_number: string; manifest_id: string; /** Whose account it is */ owner_type: "staff" | "driver" | "tenant"; owner_user_id: string;
+    /** Page, from 1 */ page: number; path_address_id: string; path_api_key_id: string; path_assignment_id: string; path_assignmentId: string;
+    path_batch_id: string; path_bin_id: string; path_branch_id: string;
+    /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
     path_cart_item_id: string; path_category_id: string; path_change_id: string; path_delivery_id: string; path_driver_id: string;
     path_driverId: string; path_event_id: string; path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string;
     path_inventory_item_id: string; path_invitation_id: string; path_manifest_id: string; path_market_id: string; path_order_id: string;
     path_picking_order_id: string; path_processing_point_id: string; path_product_id: string; path_receiving_order_id: string;
     path_remittance_id: string; path_serviceId: string; path_session_id: string; path_settlement_payment_id: string; path_store_name: string;
     path_subscription_id: string; path_tenantId: string; path_userId: string; path_warehouse_id: string; path_waybill_id: string;
-    path_zone_id: string; /** Remitted from then on */ remitted_at_from: string; /** Remitted until then */ remitted_at_to: string;
-    reversed: boolean | ("true" | "false"); /** Part of a name, code or number */ search: string; serial_number: string;
-    /** Settled from then on */ settled_at_from: string; /** Settled until then */ settled_at_to: string;
+    path_zone_id: string; reference_id: string; /** Remitted from then on */ remitted_at_from: string;
+    /** Remitted until then */ remitted_at_to: string; reversed: boolean | ("true" | "false"); /** Part of a name, code or number */ search: string;
+    serial_number: string; /** Settled from then on */ settled_at_from: string; /** Settled until then */ settled_at_to: string;
     /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc"; source_warehouse_id: string;
     /** One of them, or several with commas between */ status: ("collected" | "remitted" | "settled_by_wallet") | ("collected" | "remitted" | "settled_by_wallet")[];
     /** Another tenant of yours than the token's */ tenant_id: string; /** To the end of this day, or this moment */ to_date: string;
     /** Only rows changed since then, in the order of their changes; `next_cursor` leads on from there, and `total` is the number of rows of this answer */ updated_since: string;
-    warehouse_id: string; /** The event's id */ webhook_id: string;
+    user_id: string; warehouse_id: string; /** The event's id */ webhook_id: string;
     /** `v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` with the subscription's secret, in Base64; of two, a space is between them */ webhook_signature: string;
     /** When this attempt was signed, in seconds since 1970 */ webhook_timestamp: number; zone_id: string;
   };
@@ -4905,10 +4928,10 @@ export interface operations {
         /** JSON object with any of: full_name, owner_type, currency, balance, last_moved_at */ column_filters?: string;
         currency?: components["parameters"]["currency"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        /** Whose account it is */ owner_type?: "staff" | "driver" | "tenant"; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"];
+        owner_type?: components["parameters"]["owner_type"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "balance" | "full_name" | "last_moved_at" | "currency";
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"]; user_id?: string;
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        user_id?: components["parameters"]["user_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4923,6 +4946,49 @@ export interface operations {
               owner_type: "staff" | "driver" | "tenant"; /** Null for the tenant's own till */ user: components["schemas"]["Person"] | null;
             }[];
             pagination: components["schemas"]["Pagination"];
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidColumnFiltersError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_cash_desks_movements: {
+    parameters: {
+      query?: {
+        /** JSON object with any of: kind, currency, amount, created_at */ column_filters?: string; currency?: components["parameters"]["currency"];
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; desk_id?: string;
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        /** One of them, or several with commas between */ kind?: ("remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund") | ("remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund")[];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        owner_type?: components["parameters"]["owner_type"]; page?: components["parameters"]["page"];
+        reference_id?: components["parameters"]["reference_id"]; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"]; user_id?: components["parameters"]["user_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: components["schemas"]["CashDeskMovement"][]; pagination: components["schemas"]["Pagination"];
+            /** By currency, over the desks and days that are asked for, whatever else narrows the rows */ summary: {
+              /** At the end of `date_to`: opening_balance + in - out; now, without it */ closing_balance: number;
+              /** ISO 4217, three capital letters */ currency: string; in: number;
+              kinds: {
+                in: number;
+                kind: "remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund";
+                /** How many they are, with their reversals */ movements: number; /** Positive */ out: number;
+              }[];
+              /** Before `date_from`; 0 without it */ opening_balance: number; /** Positive */ out: number;
+            }[];
           } & components["schemas"]["Success"];
         };
       };
@@ -11936,7 +12002,7 @@ export interface operations {
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"];
         format?: components["parameters"]["format"]; item_id?: components["parameters"]["item_id"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; lot_number?: components["parameters"]["lot_number"]; page?: components["parameters"]["page"];
-        performed_by?: string; reference_id?: string; search?: components["parameters"]["search"];
+        performed_by?: string; reference_id?: components["parameters"]["reference_id"]; search?: components["parameters"]["search"];
         serial_number?: components["parameters"]["serial_number"]; /** Column that orders the rows */ sort_by?: "created_at" | "quantity";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
         /** One of them, or several with commas between */ transaction_type?: ("initial_stock" | "receive" | "pick" | "move" | "adjust" | "return" | "count" | "transfer_in" | "transfer_out" | "write_off") | ("initial_stock" | "receive" | "pick" | "move" | "adjust" | "return" | "count" | "transfer_in" | "transfer_out" | "write_off")[];

@@ -125,6 +125,10 @@ export default serve("delivery", [
     ...(await import("./merchant-balances/routes.ts")).merchantBalances,
   ]),
   feature(
+    { revenue: "Fees that a company earned with deliveries, and their direct costs." },
+    async () => (await import("./revenue/routes.ts")).revenue,
+  ),
+  feature(
     { wallets: "Balances of people and of the company, with every movement." },
     async () => (await import("./wallets/routes.ts")).walletEndpoints,
   ),

@@ -474,6 +474,10 @@ export interface paths {
     /** Price of a number of units (legacy) @description Who: any member of the tenant, or permission view:tenant. */ get: operations["get_delivery_price"];
     /** Price of a package @description Who: any member of the tenant, or permission view:tenant. */ post: operations["post_delivery_price"];
   };
+  "/delivery/revenue": {
+    parameters: { };
+    /** Delivery fees earned, less refunds, driver pay, write-offs and shortages @description Who: role tenant_admin or operations_manager, or permission manage:tenant. */ get: operations["get_delivery_revenue"];
+  };
   "/delivery/services": {
     parameters: { };
     /** List delivery services; customers and institutions find those they may use @description Who: any member of the tenant, or permission view:tenant. */ get: operations["get_delivery_services"];
@@ -1654,8 +1658,10 @@ export interface components {
       delivery_details: { customer_name: string; delivery_address: string; delivery_number: string; receiver_name: string; };
       /** The share of the delivery fee, in major units */ delivery_fee_amount: number; delivery_id: string; driver_id: string;
       driver_info: { avatar: string | null; email: string | null; full_name: string | null; };
-      /** Number in the sender's own system */ external_reference_id: string | null; id: string;
+      /** Number in the sender's own system */ external_reference_id: string | null;
+      /** Its COD is a part of the owner's `held_balance`; null for drivers, who see no wallet but their own */ held: boolean | null; id: string;
       /** Of a staged parcel the numbers of its legs, which its drivers know it by */ leg_codes: number[]; receiver_name: string;
+      /** Since when its owner can spend its COD; null while it is held, without COD, and for drivers */ released_at: string | null;
       remitted_at: string | null; remitted_to_user_id: string | null;
       /** Format: date-time @description Only of a reversed row: when the outcome that it was taken with was undone */ reversed_at?: string;
       settled_at: string | null; settlement_payment_id: string | null; status: "collected" | "remitted" | "settled_by_wallet";
@@ -2690,6 +2696,13 @@ export interface components {
         /** Number on the paper or in the other system */ reference: string | null;
       } | null;
       payout_id: string | null;
+      /** All its payouts, the newest first, reversed ones too */ payouts: {
+        /** Money in major units of `currency` */ amount: number; id: string;
+        /** How it was paid @enum {string} */ method: "cash" | "bank" | "gateway_transfer"; paid_at: string; paid_by: components["schemas"]["Person"];
+        /** What shows that it happened: photos, a signature */ proof: string | null;
+        /** Number on the paper or in the other system */ reference: string | null; reversal_reason: string | null;
+        /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
+      }[];
       period: {
         /** Format: date-time @description The end of the statement before, or when the wallet began */ from: string;
         /** Format: date-time @description Movements before it are stated */ to: string;
@@ -3138,6 +3151,22 @@ export interface components {
     /** This return waits for the approval of the company. */ ReturnRequestPendingError: { code?: "return_request_pending"; } & components["schemas"]["Error"];
     /** This parcel left a warehouse: return it there before another driver takes it. */ ReturnThroughWarehouseError: { code?: "return_through_warehouse"; } & components["schemas"]["Error"];
     /** This parcel goes back to its sender. Cancel its return first to send it anywhere else. */ ReturnUnderWayError: { code?: "return_under_way"; delivery_ids?: string[]; field?: string; return_delivery_id?: string; } & components["schemas"]["Error"];
+    RevenueRow: {
+      /** ISO 4217, three capital letters */ currency: string;
+      /** Charged to wallets, with their changes, and taken in cash beside the COD */ delivery_fees: number;
+      /** Earned by drivers, paid out or not */ driver_pay: number;
+      /** Whose deliveries they are; null of a store's, of write-offs and shortages, and unless they are grouped by it */ merchant: components["schemas"]["Person"] | null;
+      /** delivery_fees - refunds - driver_pay - write_offs - shortages */ net: number;
+      /** `2026-11-29` or `2026-11`, by `group_by` */ period: string | null; /** Fees given back to wallets or paid back at a desk */ refunds: number;
+      /** Cash that was short and written off */ shortages: number; /** Taken by carriers, which will not pay it */ write_offs: number;
+    };
+    RevenueTotals: {
+      /** ISO 4217, three capital letters */ currency: string;
+      /** Charged to wallets, with their changes, and taken in cash beside the COD */ delivery_fees: number;
+      /** Earned by drivers, paid out or not */ driver_pay: number; /** delivery_fees - refunds - driver_pay - write_offs - shortages */ net: number;
+      /** Fees given back to wallets or paid back at a desk */ refunds: number; /** Cash that was short and written off */ shortages: number;
+      /** Taken by carriers, which will not pay it */ write_offs: number;
+    };
     ReverseAdjustment: { /** Why, in words or from the list */ reason: string; };
     ReverseCarrierRemittance: { /** Why, in words or from the list */ reason: string; };
     ReverseCashDeskTransfer: { /** Why, in words or from the list */ reason: string; };
@@ -3790,7 +3819,8 @@ export interface components {
     WalletTransaction: {
       actor_id: string | null; /** Money in major units of `currency` */ amount: number; /** The balance after this movement */ balance_after: number;
       created_at: string; /** ISO 4217, three capital letters */ currency: string; description: string | null; direction: "credit" | "debit";
-      id: number; kind: string; reference_id: string; reference_type: string;
+      /** Of COD: it is a part of `held_balance` */ held: boolean; id: number; kind: string; reference_id: string; reference_type: string;
+      /** Of COD since when it can be spent; null while it is held, and of other movements */ released_at: string | null;
     };
     Warehouse: {
       /** Who may use it: all, only those named, or all but those named @enum {string} */ access_mode: "all_users" | "select_users" | "exclude_users";
@@ -3965,9 +3995,9 @@ export interface components {
     /** ETag of what you have: 304 while it is still so */ if_none_match: string; institution_user_id: string;
     /** False: kept, and no longer used */ is_active: boolean | ("true" | "false"); item_id: string;
     /** Language of messages; goes before Accept-Language */ language: "en" | "ar" | "ku"; /** Rows of a page: 20, at most 100 */ limit: number;
-    lot_number: string; manifest_id: string; /** Whose account it is */ owner_type: "staff" | "driver" | "tenant"; owner_user_id: string;
-    /** Page, from 1 */ page: number; path_address_id: string; path_api_key_id: string; path_assignment_id: string; path_assignmentId: string;
-    path_batch_id: string; path_bin_id: string; path_branch_id: string;
+    lot_number: string; manifest_id: string; owner_id: string; /** Whose account it is */ owner_type: "institution" | "customer" | "tenant";
+    owner_user_id: string; /** Page, from 1 */ page: number; path_address_id: string; path_api_key_id: string; path_assignment_id: string;
+    path_assignmentId: string; path_batch_id: string; path_bin_id: string; path_branch_id: string;
     /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
     path_cart_item_id: string; path_category_id: string; path_change_id: string; path_delivery_id: string; path_driver_id: string;
     path_driverId: string; path_event_id: string; path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string;
@@ -4928,7 +4958,8 @@ export interface operations {
         /** JSON object with any of: full_name, owner_type, currency, balance, last_moved_at */ column_filters?: string;
         currency?: components["parameters"]["currency"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        owner_type?: components["parameters"]["owner_type"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        /** Whose account it is */ owner_type?: "staff" | "driver" | "tenant"; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "balance" | "full_name" | "last_moved_at" | "currency";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
         user_id?: components["parameters"]["user_id"];
@@ -4966,7 +4997,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         /** One of them, or several with commas between */ kind?: ("remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund") | ("remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund")[];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        owner_type?: components["parameters"]["owner_type"]; page?: components["parameters"]["page"];
+        /** Whose account it is */ owner_type?: "staff" | "driver" | "tenant"; page?: components["parameters"]["page"];
         reference_id?: components["parameters"]["reference_id"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"]; user_id?: components["parameters"]["user_id"];
@@ -5145,10 +5176,10 @@ export interface operations {
         delivery_fee_amount_min?: components["parameters"]["delivery_fee_amount_min"]; delivery_id?: components["parameters"]["delivery_id"];
         driver_id?: string; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         from_date?: components["parameters"]["from_date"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; remitted_at_from?: components["parameters"]["remitted_at_from"];
-        remitted_at_to?: components["parameters"]["remitted_at_to"]; reversed?: components["parameters"]["reversed"];
-        search?: components["parameters"]["search"]; settled_at_from?: components["parameters"]["settled_at_from"];
-        settled_at_to?: components["parameters"]["settled_at_to"];
+        owner_id?: components["parameters"]["owner_id"]; owner_type?: components["parameters"]["owner_type"]; page?: components["parameters"]["page"];
+        remitted_at_from?: components["parameters"]["remitted_at_from"]; remitted_at_to?: components["parameters"]["remitted_at_to"];
+        reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
+        settled_at_from?: components["parameters"]["settled_at_from"]; settled_at_to?: components["parameters"]["settled_at_to"];
         /** Column that orders the rows */ sort_by?: "collected_at" | "delivery_code" | "amount" | "status" | "remitted_at" | "settled_at" | "customer_name" | "driver_name";
         sort_order?: components["parameters"]["sort_order"]; status?: components["parameters"]["status"];
         tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
@@ -5228,7 +5259,8 @@ export interface operations {
         delivery_code?: components["parameters"]["delivery_code"]; delivery_fee_amount_max?: components["parameters"]["delivery_fee_amount_max"];
         delivery_fee_amount_min?: components["parameters"]["delivery_fee_amount_min"]; delivery_id?: components["parameters"]["delivery_id"];
         driver_id?: string; format?: components["parameters"]["format"]; from_date?: components["parameters"]["from_date"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; owner_id?: components["parameters"]["owner_id"];
+        owner_type?: components["parameters"]["owner_type"]; page?: components["parameters"]["page"];
         remitted_at_from?: components["parameters"]["remitted_at_from"]; remitted_at_to?: components["parameters"]["remitted_at_to"];
         reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
         settled_at_from?: components["parameters"]["settled_at_from"]; settled_at_to?: components["parameters"]["settled_at_to"];
@@ -7479,8 +7511,9 @@ export interface operations {
         currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
         date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        owner_user_id?: components["parameters"]["owner_user_id"]; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "opened_at" | "net";
+        /** One of them, or several with commas between */ method?: ("cash" | "bank" | "gateway_transfer") | ("cash" | "bank" | "gateway_transfer")[];
+        owner_user_id?: components["parameters"]["owner_user_id"]; page?: components["parameters"]["page"]; paid_from?: string; paid_to?: string;
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "opened_at" | "net" | "paid_at";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("open" | "paid" | "void") | ("open" | "paid" | "void")[];
         tenant_id?: components["parameters"]["tenant_id"];
@@ -7546,6 +7579,13 @@ export interface operations {
                   /** Number on the paper or in the other system */ reference: string | null;
                 } | null;
                 payout_id: string | null;
+                /** All its payouts, the newest first, reversed ones too */ payouts: {
+                  /** Money in major units of `currency` */ amount: number; id: string;
+                  /** How it was paid @enum {string} */ method: "cash" | "bank" | "gateway_transfer"; paid_at: string;
+                  paid_by: components["schemas"]["Person"]; /** What shows that it happened: photos, a signature */ proof: string | null;
+                  /** Number on the paper or in the other system */ reference: string | null; reversal_reason: string | null;
+                  /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
+                }[];
                 period: {
                   /** Format: date-time @description The end of the statement before, or when the wallet began */ from: string;
                   /** Format: date-time @description Movements before it are stated */ to: string;
@@ -7771,6 +7811,36 @@ export interface operations {
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ServiceNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_revenue: {
+    parameters: {
+      query?: {
+        currency?: components["parameters"]["currency"];
+        /** The first day, in the company's time zone; unless said the first of the month of date_to */ date_from?: string;
+        /** The last day; today unless said */ date_to?: string; format?: "json" | "csv";
+        /** The rows; without it there are only the totals */ group_by?: "day" | "month" | "merchant";
+        language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            date_from: string; date_to: string; rows: components["schemas"]["RevenueRow"][]; /** IANA name, such as Asia/Baghdad */ timezone: string;
+            /** By currency */ totals: components["schemas"]["RevenueTotals"][];
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };
@@ -8792,7 +8862,7 @@ export interface operations {
       query?: {
         /** JSON object with any of: balance */ column_filters?: string; /** ISO 4217, three capital letters */ currency?: string;
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; owner_id?: string;
+        limit?: components["parameters"]["limit"]; owner_id?: components["parameters"]["owner_id"];
         /** Whose account it is */ owner_type?: "driver" | "customer" | "institution" | "staff" | "tenant"; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "balance" | "owner_name" | "updated_at";

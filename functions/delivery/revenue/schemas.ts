@@ -1,4 +1,4 @@
-/** What a company earned with deliveries, and their direct costs. */
+/** The fees that a company earned with deliveries, and their direct costs. */
 import { z } from "zod";
 import { Currency, Day, Person } from "../../../shared/schemas/schemas.ts";
 

@@ -5012,13 +5012,13 @@ export interface operations {
             data: components["schemas"]["CashDeskMovement"][]; pagination: components["schemas"]["Pagination"];
             /** By currency, over the desks and days that are asked for, whatever else narrows the rows */ summary: {
               /** At the end of `date_to`: opening_balance + in - out; now, without it */ closing_balance: number;
-              /** ISO 4217, three capital letters */ currency: string; in: number;
+              /** ISO 4217, three capital letters */ currency: string; /** The sum of the movements that came to the desks */ in: number;
               kinds: {
-                in: number;
+                /** The sum of the movements that came to the desks */ in: number;
                 kind: "remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund";
-                /** How many they are, with their reversals */ movements: number; /** Positive */ out: number;
+                /** How many they are, with their reversals */ movements: number; /** The sum of those that left them; positive */ out: number;
               }[];
-              /** Before `date_from`; 0 without it */ opening_balance: number; /** Positive */ out: number;
+              /** Before `date_from`; 0 without it */ opening_balance: number; /** The sum of those that left them; positive */ out: number;
             }[];
           } & components["schemas"]["Success"];
         };
@@ -7512,7 +7512,8 @@ export interface operations {
         date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         /** One of them, or several with commas between */ method?: ("cash" | "bank" | "gateway_transfer") | ("cash" | "bank" | "gateway_transfer")[];
-        owner_user_id?: components["parameters"]["owner_user_id"]; page?: components["parameters"]["page"]; paid_from?: string; paid_to?: string;
+        owner_user_id?: components["parameters"]["owner_user_id"]; page?: components["parameters"]["page"];
+        /** Paid from this day on, and not reversed */ paid_from?: string; /** Paid to the end of this day, and not reversed */ paid_to?: string;
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "opened_at" | "net" | "paid_at";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("open" | "paid" | "void") | ("open" | "paid" | "void")[];
@@ -7831,8 +7832,9 @@ export interface operations {
         headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
         content: {
           "application/json": {
-            date_from: string; date_to: string; rows: components["schemas"]["RevenueRow"][]; /** IANA name, such as Asia/Baghdad */ timezone: string;
-            /** By currency */ totals: components["schemas"]["RevenueTotals"][];
+            /** Format: date @description The first day of the report */ date_from: string;
+            /** Format: date @description Its last day */ date_to: string; rows: components["schemas"]["RevenueRow"][];
+            /** IANA name, such as Asia/Baghdad */ timezone: string; /** By currency */ totals: components["schemas"]["RevenueTotals"][];
           } & components["schemas"]["Success"];
         };
       };

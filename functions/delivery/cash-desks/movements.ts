@@ -65,8 +65,8 @@ const Movement = z.strictObject({
 }).meta({ id: "CashDeskMovement" });
 
 const sums = {
-  in: z.number(),
-  out: z.number().describe("Positive"),
+  in: z.number().describe("The sum of the movements that came to the desks"),
+  out: z.number().describe("The sum of those that left them; positive"),
 };
 
 const MovementsResponse = z.object({

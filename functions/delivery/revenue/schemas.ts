@@ -40,8 +40,8 @@ const Row = z.strictObject({
 const Totals = z.strictObject(sums).meta({ id: "RevenueTotals" });
 
 export const RevenueResponse = z.object({
-  date_from: Day,
-  date_to: Day,
+  date_from: Day.describe("The first day of the report"),
+  date_to: Day.describe("Its last day"),
   timezone: z.string(),
   rows: z.array(Row),
   totals: z.array(Totals).describe("By currency"),

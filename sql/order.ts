@@ -59,7 +59,7 @@ export function schemaOf(path: string): string[] {
   if (area === "base") return ["app", "private", "integration", "public"];
   if (area === "tenants") return ["tenancy", "public"];
   // Code that holds or moves money is behind the ledger's own access rule.
-  if (area === "payment" || ["charges", "cod", "cash-desks", "carrier-cash", "driver-pay", "cod-holds", "merchant-statements", "merchant-balances"].includes(feature)) return ["money"];
+  if (area === "payment" || ["charges", "cod", "cash-desks", "carrier-cash", "driver-pay", "cod-holds", "merchant-statements", "merchant-balances", "revenue"].includes(feature)) return ["money"];
   if (area === "system" && feature === "settings") return ["tenancy"];
   if (area === "carriers" || area === "webhooks" || area === "system") return ["integration"];
   return [area];

@@ -114,6 +114,7 @@ export default serve("delivery", [
     async () => [
       ...(await import("./cash-desks/routes.ts")).cashDesks,
       ...(await import("./cash-desks/refunds.ts")).cashRefunds,
+      ...(await import("./cash-desks/movements.ts")).cashDeskMovements,
     ],
   ),
   feature(
@@ -127,6 +128,10 @@ export default serve("delivery", [
     ...(await import("./merchant-statements/routes.ts")).merchantStatements,
     ...(await import("./merchant-balances/routes.ts")).merchantBalances,
   ]),
+  feature(
+    { revenue: "Fees that a company earned with deliveries, and their direct costs." },
+    async () => (await import("./revenue/routes.ts")).revenue,
+  ),
   feature(
     { wallets: "Balances of people and of the company, with every movement." },
     async () => (await import("./wallets/routes.ts")).walletEndpoints,

@@ -117,6 +117,10 @@ export interface paths {
     parameters: { };
     /** List who of the office holds how much cash; operations managers find their own desk @description Who: role dispatcher or operations_manager or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks"];
   };
+  "/delivery/cash-desks/movements": {
+    parameters: { };
+    /** List every movement of the desks, the newest first; operations managers find those of their own @description Who: role dispatcher or operations_manager or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks_movements"];
+  };
   "/delivery/cash-desks/refunds": {
     parameters: { };
     /** List delivery fees that are due back in cash, or were paid back @description Who: role dispatcher or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks_refunds"];
@@ -477,6 +481,10 @@ export interface paths {
     parameters: { };
     /** Price of a number of units (legacy) @description Who: any member of the tenant, or permission view:tenant. */ get: operations["get_delivery_price"];
     /** Price of a package @description Who: any member of the tenant, or permission view:tenant. */ post: operations["post_delivery_price"];
+  };
+  "/delivery/revenue": {
+    parameters: { };
+    /** Delivery fees earned, less refunds, driver pay, write-offs and shortages @description Who: role tenant_admin or operations_manager, or permission manage:tenant. */ get: operations["get_delivery_revenue"];
   };
   "/delivery/services": {
     parameters: { };
@@ -1545,6 +1553,24 @@ export interface components {
     /** At most {quantity_max} of one product can be in a cart. */ CartQuantityExceededError: { code?: "cart_quantity_exceeded"; field?: string; quantity_max?: number; } & components["schemas"]["Error"];
     CashAllocations: { /** Cash on delivery, in major units */ cod: number; /** What the delivery costs, in major units */ delivery_fee: number; };
     /** The cash collected is not what is due: {cod} {currency} for the parcel and {delivery_fee} {currency} for its delivery. */ CashAmountMismatchError: { code?: "cash_amount_mismatch"; due?: { cod: number; currency: string; delivery_fee: number; }; field?: string; } & components["schemas"]["Error"];
+    CashDeskMovement: {
+      /** Positive: it came to the desk */ amount: number; /** What the desk held after it */ balance_after: number;
+      /** Of a carrier's payment */ carrier_code: string | null;
+      /** The person at the other side: the driver, the merchant, the owner of the wallet, the colleague */ counterparty: components["schemas"]["Person"] | null;
+      created_at: string; /** ISO 4217, three capital letters */ currency: string;
+      /** What the ledger says; of a reversal, why */ description: string | null;
+      desk: {
+        id: string; /** Whose account it is @enum {string} */ owner_type: "staff" | "driver" | "tenant";
+        /** Null for the tenant's own till */ user: components["schemas"]["Person"] | null;
+      };
+      entered_by: components["schemas"]["Person"] | null; id: number;
+      kind: "remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund";
+      notes: string | null; /** The number on the slip or receipt */ reference: string | null;
+      /** Format: uuid @description The settlement, payment, handover, transfer or payout */ reference_id: string;
+      reference_type: "cod_settlement" | "carrier_remittance" | "cash_handover" | "cash_transfer" | "driver_payout" | "merchant_payout";
+      /** The fee that was due back, of a refund */ refund_id: string | null; /** Null unless it was reversed */ reversed_at: string | null;
+      /** Of a reversal, the id of the movement it reverses */ reverses: number | null; /** Of a merchant's payout */ statement_id: string | null;
+    };
     /** There is no cash desk of this person in this currency. */ CashDeskNotFoundError: { code?: "cash_desk_not_found"; field?: string; } & components["schemas"]["Error"];
     CashDeskTransfer: {
       /** Money in major units of `currency` */ amount: number;
@@ -1650,8 +1676,10 @@ export interface components {
       delivery_details: { customer_name: string; delivery_address: string; delivery_number: string; receiver_name: string; };
       /** The share of the delivery fee, in major units */ delivery_fee_amount: number; delivery_id: string; driver_id: string;
       driver_info: { avatar: string | null; email: string | null; full_name: string | null; };
-      /** Number in the sender's own system */ external_reference_id: string | null; id: string;
+      /** Number in the sender's own system */ external_reference_id: string | null;
+      /** Its COD is a part of the owner's `held_balance`; null for drivers, who see no wallet but their own */ held: boolean | null; id: string;
       /** Of a staged parcel the numbers of its legs, which its drivers know it by */ leg_codes: number[]; receiver_name: string;
+      /** Since when its owner can spend its COD; null while it is held, without COD, and for drivers */ released_at: string | null;
       remitted_at: string | null; remitted_to_user_id: string | null;
       /** Format: date-time @description Only of a reversed row: when the outcome that it was taken with was undone */ reversed_at?: string;
       settled_at: string | null; settlement_payment_id: string | null; status: "collected" | "remitted" | "settled_by_wallet";
@@ -2712,6 +2740,13 @@ export interface components {
         /** Number on the paper or in the other system */ reference: string | null;
       } | null;
       payout_id: string | null;
+      /** All its payouts, the newest first, reversed ones too */ payouts: {
+        /** Money in major units of `currency` */ amount: number; id: string;
+        /** How it was paid @enum {string} */ method: "cash" | "bank" | "gateway_transfer"; paid_at: string; paid_by: components["schemas"]["Person"];
+        /** What shows that it happened: photos, a signature */ proof: string | null;
+        /** Number on the paper or in the other system */ reference: string | null; reversal_reason: string | null;
+        /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
+      }[];
       period: {
         /** Format: date-time @description The end of the statement before, or when the wallet began */ from: string;
         /** Format: date-time @description Movements before it are stated */ to: string;
@@ -3161,6 +3196,22 @@ export interface components {
     /** This return waits for the approval of the company. */ ReturnRequestPendingError: { code?: "return_request_pending"; } & components["schemas"]["Error"];
     /** This parcel left a warehouse: return it there before another driver takes it. */ ReturnThroughWarehouseError: { code?: "return_through_warehouse"; } & components["schemas"]["Error"];
     /** This parcel goes back to its sender. Cancel its return first to send it anywhere else. */ ReturnUnderWayError: { code?: "return_under_way"; delivery_ids?: string[]; field?: string; return_delivery_id?: string; } & components["schemas"]["Error"];
+    RevenueRow: {
+      /** ISO 4217, three capital letters */ currency: string;
+      /** Charged to wallets, with their changes, and taken in cash beside the COD */ delivery_fees: number;
+      /** Earned by drivers, paid out or not */ driver_pay: number;
+      /** Whose deliveries they are; null of a store's, of write-offs and shortages, and unless they are grouped by it */ merchant: components["schemas"]["Person"] | null;
+      /** delivery_fees - refunds - driver_pay - write_offs - shortages */ net: number;
+      /** `2026-11-29` or `2026-11`, by `group_by` */ period: string | null; /** Fees given back to wallets or paid back at a desk */ refunds: number;
+      /** Cash that was short and written off */ shortages: number; /** Taken by carriers, which will not pay it */ write_offs: number;
+    };
+    RevenueTotals: {
+      /** ISO 4217, three capital letters */ currency: string;
+      /** Charged to wallets, with their changes, and taken in cash beside the COD */ delivery_fees: number;
+      /** Earned by drivers, paid out or not */ driver_pay: number; /** delivery_fees - refunds - driver_pay - write_offs - shortages */ net: number;
+      /** Fees given back to wallets or paid back at a desk */ refunds: number; /** Cash that was short and written off */ shortages: number;
+      /** Taken by carriers, which will not pay it */ write_offs: number;
+    };
     ReverseAdjustment: { /** Why, in words or from the list */ reason: string; };
     ReverseCarrierRemittance: { /** Why, in words or from the list */ reason: string; };
     ReverseCashDeskTransfer: { /** Why, in words or from the list */ reason: string; };
@@ -3826,7 +3877,8 @@ export interface components {
     WalletTransaction: {
       actor_id: string | null; /** Money in major units of `currency` */ amount: number; /** The balance after this movement */ balance_after: number;
       created_at: string; /** ISO 4217, three capital letters */ currency: string; description: string | null; direction: "credit" | "debit";
-      id: number; kind: string; reference_id: string; reference_type: string;
+      /** Of COD: it is a part of `held_balance` */ held: boolean; id: number; kind: string; reference_id: string; reference_type: string;
+      /** Of COD since when it can be spent; null while it is held, and of other movements */ released_at: string | null;
     };
     Warehouse: {
       /** Who may use it: all, only those named, or all but those named @enum {string} */ access_mode: "all_users" | "select_users" | "exclude_users";
@@ -4004,23 +4056,24 @@ export interface components {
     /** ETag of what you have: 304 while it is still so */ if_none_match: string; institution_user_id: string;
     /** False: kept, and no longer used */ is_active: boolean | ("true" | "false"); item_id: string;
     /** Language of messages; goes before Accept-Language */ language: "en" | "ar" | "ku"; /** Rows of a page: 20, at most 100 */ limit: number;
-    lot_number: string; manifest_id: string; owner_user_id: string; /** Page, from 1 */ page: number; path_address_id: string;
-    path_api_key_id: string; path_assignment_id: string; path_assignmentId: string; path_batch_id: string; path_bin_id: string;
-    path_branch_id: string; /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
+    lot_number: string; manifest_id: string; owner_id: string; /** Whose account it is */ owner_type: "institution" | "customer" | "tenant";
+    owner_user_id: string; /** Page, from 1 */ page: number; path_address_id: string; path_api_key_id: string; path_assignment_id: string;
+    path_assignmentId: string; path_batch_id: string; path_bin_id: string; path_branch_id: string;
+    /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
     path_cart_item_id: string; path_category_id: string; path_change_id: string; path_delivery_id: string; path_driver_id: string;
     path_driverId: string; path_event_id: string; path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string;
     path_inventory_item_id: string; path_invitation_id: string; path_manifest_id: string; path_market_id: string; path_order_id: string;
     path_picking_order_id: string; path_processing_point_id: string; path_product_id: string; path_receiving_order_id: string;
     path_remittance_id: string; path_serviceId: string; path_session_id: string; path_settlement_payment_id: string; path_store_name: string;
     path_subscription_id: string; path_tenantId: string; path_userId: string; path_warehouse_id: string; path_waybill_id: string;
-    path_zone_id: string; /** Remitted from then on */ remitted_at_from: string; /** Remitted until then */ remitted_at_to: string;
-    reversed: boolean | ("true" | "false"); /** Part of a name, code or number */ search: string; serial_number: string;
-    /** Settled from then on */ settled_at_from: string; /** Settled until then */ settled_at_to: string;
+    path_zone_id: string; reference_id: string; /** Remitted from then on */ remitted_at_from: string;
+    /** Remitted until then */ remitted_at_to: string; reversed: boolean | ("true" | "false"); /** Part of a name, code or number */ search: string;
+    serial_number: string; /** Settled from then on */ settled_at_from: string; /** Settled until then */ settled_at_to: string;
     /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc"; source_warehouse_id: string;
     /** One of them, or several with commas between */ status: ("collected" | "remitted" | "settled_by_wallet") | ("collected" | "remitted" | "settled_by_wallet")[];
     /** Another tenant of yours than the token's */ tenant_id: string; /** To the end of this day, or this moment */ to_date: string;
     /** Only rows changed since then, in the order of their changes; `next_cursor` leads on from there, and `total` is the number of rows of this answer */ updated_since: string;
-    warehouse_id: string; /** The event's id */ webhook_id: string;
+    user_id: string; warehouse_id: string; /** The event's id */ webhook_id: string;
     /** `v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` with the subscription's secret, in Base64; of two, a space is between them */ webhook_signature: string;
     /** When this attempt was signed, in seconds since 1970 */ webhook_timestamp: number; zone_id: string;
   };
@@ -4983,7 +5036,8 @@ export interface operations {
         /** Whose account it is */ owner_type?: "staff" | "driver" | "tenant"; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "balance" | "full_name" | "last_moved_at" | "currency";
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"]; user_id?: string;
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        user_id?: components["parameters"]["user_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4998,6 +5052,49 @@ export interface operations {
               owner_type: "staff" | "driver" | "tenant"; /** Null for the tenant's own till */ user: components["schemas"]["Person"] | null;
             }[];
             pagination: components["schemas"]["Pagination"];
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidColumnFiltersError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_cash_desks_movements: {
+    parameters: {
+      query?: {
+        /** JSON object with any of: kind, currency, amount, created_at */ column_filters?: string; currency?: components["parameters"]["currency"];
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; desk_id?: string;
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        /** One of them, or several with commas between */ kind?: ("remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund") | ("remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund")[];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        /** Whose account it is */ owner_type?: "staff" | "driver" | "tenant"; page?: components["parameters"]["page"];
+        reference_id?: components["parameters"]["reference_id"]; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"]; user_id?: components["parameters"]["user_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: components["schemas"]["CashDeskMovement"][]; pagination: components["schemas"]["Pagination"];
+            /** By currency, over the desks and days that are asked for, whatever else narrows the rows */ summary: {
+              /** At the end of `date_to`: opening_balance + in - out; now, without it */ closing_balance: number;
+              /** ISO 4217, three capital letters */ currency: string; /** The sum of the movements that came to the desks */ in: number;
+              kinds: {
+                /** The sum of the movements that came to the desks */ in: number;
+                kind: "remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund";
+                /** How many they are, with their reversals */ movements: number; /** The sum of those that left them; positive */ out: number;
+              }[];
+              /** Before `date_from`; 0 without it */ opening_balance: number; /** The sum of those that left them; positive */ out: number;
+            }[];
           } & components["schemas"]["Success"];
         };
       };
@@ -5154,10 +5251,10 @@ export interface operations {
         delivery_fee_amount_min?: components["parameters"]["delivery_fee_amount_min"]; delivery_id?: components["parameters"]["delivery_id"];
         driver_id?: string; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         from_date?: components["parameters"]["from_date"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; remitted_at_from?: components["parameters"]["remitted_at_from"];
-        remitted_at_to?: components["parameters"]["remitted_at_to"]; reversed?: components["parameters"]["reversed"];
-        search?: components["parameters"]["search"]; settled_at_from?: components["parameters"]["settled_at_from"];
-        settled_at_to?: components["parameters"]["settled_at_to"];
+        owner_id?: components["parameters"]["owner_id"]; owner_type?: components["parameters"]["owner_type"]; page?: components["parameters"]["page"];
+        remitted_at_from?: components["parameters"]["remitted_at_from"]; remitted_at_to?: components["parameters"]["remitted_at_to"];
+        reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
+        settled_at_from?: components["parameters"]["settled_at_from"]; settled_at_to?: components["parameters"]["settled_at_to"];
         /** Column that orders the rows */ sort_by?: "collected_at" | "delivery_code" | "amount" | "status" | "remitted_at" | "settled_at" | "customer_name" | "driver_name";
         sort_order?: components["parameters"]["sort_order"]; status?: components["parameters"]["status"];
         tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
@@ -5237,7 +5334,8 @@ export interface operations {
         delivery_code?: components["parameters"]["delivery_code"]; delivery_fee_amount_max?: components["parameters"]["delivery_fee_amount_max"];
         delivery_fee_amount_min?: components["parameters"]["delivery_fee_amount_min"]; delivery_id?: components["parameters"]["delivery_id"];
         driver_id?: string; format?: components["parameters"]["format"]; from_date?: components["parameters"]["from_date"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; owner_id?: components["parameters"]["owner_id"];
+        owner_type?: components["parameters"]["owner_type"]; page?: components["parameters"]["page"];
         remitted_at_from?: components["parameters"]["remitted_at_from"]; remitted_at_to?: components["parameters"]["remitted_at_to"];
         reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
         settled_at_from?: components["parameters"]["settled_at_from"]; settled_at_to?: components["parameters"]["settled_at_to"];
@@ -7564,8 +7662,10 @@ export interface operations {
         currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
         date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        /** One of them, or several with commas between */ method?: ("cash" | "bank" | "gateway_transfer") | ("cash" | "bank" | "gateway_transfer")[];
         owner_user_id?: components["parameters"]["owner_user_id"]; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "opened_at" | "net";
+        /** Paid from this day on, and not reversed */ paid_from?: string; /** Paid to the end of this day, and not reversed */ paid_to?: string;
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "opened_at" | "net" | "paid_at";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("open" | "paid" | "void") | ("open" | "paid" | "void")[];
         tenant_id?: components["parameters"]["tenant_id"];
@@ -7631,6 +7731,13 @@ export interface operations {
                   /** Number on the paper or in the other system */ reference: string | null;
                 } | null;
                 payout_id: string | null;
+                /** All its payouts, the newest first, reversed ones too */ payouts: {
+                  /** Money in major units of `currency` */ amount: number; id: string;
+                  /** How it was paid @enum {string} */ method: "cash" | "bank" | "gateway_transfer"; paid_at: string;
+                  paid_by: components["schemas"]["Person"]; /** What shows that it happened: photos, a signature */ proof: string | null;
+                  /** Number on the paper or in the other system */ reference: string | null; reversal_reason: string | null;
+                  /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
+                }[];
                 period: {
                   /** Format: date-time @description The end of the statement before, or when the wallet began */ from: string;
                   /** Format: date-time @description Movements before it are stated */ to: string;
@@ -7870,6 +7977,37 @@ export interface operations {
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ServiceNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_revenue: {
+    parameters: {
+      query?: {
+        currency?: components["parameters"]["currency"];
+        /** The first day, in the company's time zone; unless said the first of the month of date_to */ date_from?: string;
+        /** The last day; today unless said */ date_to?: string; format?: "json" | "csv";
+        /** The rows; without it there are only the totals */ group_by?: "day" | "month" | "merchant";
+        language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            /** Format: date @description The first day of the report */ date_from: string;
+            /** Format: date @description Its last day */ date_to: string; rows: components["schemas"]["RevenueRow"][];
+            /** IANA name, such as Asia/Baghdad */ timezone: string; /** By currency */ totals: components["schemas"]["RevenueTotals"][];
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };
@@ -8891,7 +9029,7 @@ export interface operations {
       query?: {
         /** JSON object with any of: balance */ column_filters?: string; /** ISO 4217, three capital letters */ currency?: string;
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; owner_id?: string;
+        limit?: components["parameters"]["limit"]; owner_id?: components["parameters"]["owner_id"];
         /** Whose account it is */ owner_type?: "driver" | "customer" | "institution" | "staff" | "tenant"; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "balance" | "owner_name" | "updated_at";
@@ -12115,7 +12253,7 @@ export interface operations {
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"];
         format?: components["parameters"]["format"]; item_id?: components["parameters"]["item_id"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; lot_number?: components["parameters"]["lot_number"]; page?: components["parameters"]["page"];
-        performed_by?: string; reference_id?: string; search?: components["parameters"]["search"];
+        performed_by?: string; reference_id?: components["parameters"]["reference_id"]; search?: components["parameters"]["search"];
         serial_number?: components["parameters"]["serial_number"]; /** Column that orders the rows */ sort_by?: "created_at" | "quantity";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
         /** One of them, or several with commas between */ transaction_type?: ("initial_stock" | "receive" | "pick" | "move" | "adjust" | "return" | "count" | "transfer_in" | "transfer_out" | "write_off") | ("initial_stock" | "receive" | "pick" | "move" | "adjust" | "return" | "count" | "transfer_in" | "transfer_out" | "write_off")[];

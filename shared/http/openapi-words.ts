@@ -270,6 +270,8 @@ export const queryWords: Readonly<Record<string, string>> = {
   to_date: "To the end of this day, or this moment",
   from: "From this day on, or this moment",
   to: "To the end of this day, or this moment",
+  paid_from: "Paid from this day on, and not reversed",
+  paid_to: "Paid to the end of this day, and not reversed",
   include: "Further parts that the answer is to have",
   include_stats: "`false`: without the key figures, which cost time",
   include_inactive: "`true`: also those no longer used",

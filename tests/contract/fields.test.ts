@@ -26,6 +26,7 @@ const whole = [
   "GET /delivery/cod-reconciliation",
   "GET /delivery/cod-settlements/:settlement_payment_id/receipt",
   "GET /delivery/wallets/me",
+  "GET /delivery/revenue",
   "GET /delivery/driver-performance/detail",
   "GET /warehousing/stock-reconciliation",
   "GET /warehousing/dashboard",

@@ -25,7 +25,7 @@ import {
   withoutEmpty,
 } from "../../../shared/schemas/schemas.ts";
 
-const OwnerType = z.enum(["staff", "driver", "tenant"]);
+export const OwnerType = z.enum(["staff", "driver", "tenant"]);
 /** A wallet's owner stands at the counter; `bank_withdrawal` and `wallet_deposit` bring cash to a desk, the others take it. */
 const entered = [
   "bank_deposit",
@@ -37,8 +37,8 @@ const entered = [
 ] as const;
 const comes = ["bank_withdrawal", "wallet_deposit"];
 const ofWallet = ["wallet_payout", "wallet_deposit"];
-const Kind = z.enum([...entered, "refund"]);
-const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
+export const Kind = z.enum([...entered, "refund"]);
+export const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
 
 export const desks = defineList({
   view: "money.cash_desks_list",

@@ -12,6 +12,7 @@ import {
   id,
   isSet,
   number,
+  oneOf,
   since,
   sinceDay,
   someOf,
@@ -53,6 +54,16 @@ const ofDelivery: Filter = {
       where d.tenant_id = (select app.tenant_id()) and d.id = (${value} #>> '{}')::uuid))`,
 };
 
+/** Rows of the deliveries of an owner, as wallets name them; those of a store's orders are the company's own. */
+const ofOwner = (condition: (value: string) => string): Filter => ({
+  ...id("delivery_id"),
+  condition: (value) =>
+    `exists (select from delivery.deliveries d where d.tenant_id = (select app.tenant_id()) and d.id = r.delivery_id
+      and ${condition(`(${value} #>> '{}')`)})`,
+});
+
+const ownerTypes = ["institution", "customer", "tenant"] as const;
+
 const declared = defineList({
   view: "money.cod_collections_list",
   changes: "money.cod_collections",
@@ -72,6 +83,16 @@ const declared = defineList({
     driver_id: driverFilter("money.cod_driver_filter"),
     delivery_id: ofDelivery,
     delivery_code: ofCode,
+    owner_type: {
+      ...ofOwner((type) =>
+        `case when d.order_id is not null then 'tenant' when d.institution_user_id is not null then 'institution'
+          when d.customer_id is not null then 'customer' end = ${type}`
+      ),
+      schema: oneOf("owner_type", [...ownerTypes]).schema,
+    },
+    owner_id: ofOwner((owner) =>
+      `d.order_id is null and coalesce(d.institution_user_id, d.customer_id) = ${owner}::uuid`
+    ),
     ...range("amount"),
     ...range("cod_amount"),
     ...range("delivery_fee_amount"),

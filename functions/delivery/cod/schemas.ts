@@ -53,6 +53,12 @@ const Collection = z.object({
   reversed_at: Timestamp.optional().describe(
     "Only of a reversed row: when the outcome that it was taken with was undone",
   ),
+  held: z.boolean().nullable().describe(
+    "Its COD is a part of the owner's `held_balance`; null for drivers, who see no wallet but their own",
+  ),
+  released_at: Timestamp.nullable().describe(
+    "Since when its owner can spend its COD; null while it is held, without COD, and for drivers",
+  ),
 }).meta({ id: "CodCollection" });
 
 export const CollectionsResponse = z.object({

@@ -42,6 +42,16 @@ export const VoidStatement = z.object({ reason: Text.nullish() }).transform(with
   id: "VoidMerchantStatement",
 });
 
+const payout = {
+  id: Id,
+  method: Method,
+  amount: z.number(),
+  reference: z.string().nullable(),
+  proof: z.string().nullable(),
+  paid_at: Timestamp,
+  paid_by: Person,
+};
+
 const Statement = z.strictObject({
   id: Id,
   number: z.string().describe("`MS-000001`, without a gap in a company; void ones keep theirs"),
@@ -65,15 +75,15 @@ const Statement = z.strictObject({
   confirmed_at: Timestamp.nullable().describe("When the owner said that the payout arrived"),
   voided_at: Timestamp.nullable(),
   void_reason: z.string().nullable(),
-  payout: z.strictObject({
-    id: Id,
-    method: Method,
-    amount: z.number(),
-    reference: z.string().nullable(),
-    proof: z.string().nullable(),
-    paid_at: Timestamp,
-    paid_by: Person,
-  }).nullable().describe("The payout that paid it and was not reversed"),
+  payout: z.strictObject(payout).nullable().describe(
+    "The payout that paid it and was not reversed",
+  ),
+  payouts: z.array(z.strictObject({
+    ...payout,
+    reversed_at: Timestamp.nullable().describe("Null unless it was reversed"),
+    reversed_by: Person.nullable(),
+    reversal_reason: z.string().nullable(),
+  })).describe("All its payouts, the newest first, reversed ones too"),
 }).meta({ id: "MerchantStatement" });
 
 const Line = z.strictObject({
@@ -119,16 +129,19 @@ export const StatementsResponse = z.object({ data: z.array(Statement), paginatio
 
 export const statements = defineList({
   view: "money.merchant_statements_list",
-  search: ["owner_name", "number"],
-  sort: ["opened_at", "net"],
+  search: ["owner_name", "number", "payout_references"],
+  sort: ["opened_at", "net", "paid_at"],
   params: {
     owner_user_id: id("owner_user_id"),
     status: someOf("status", words(Status)),
     currency: { ...equal("currency"), schema: Currency },
     date_from: sinceDay("opened_at"),
     date_to: untilDay("opened_at"),
+    paid_from: sinceDay("paid_at"),
+    paid_to: untilDay("paid_at"),
+    method: someOf("method", words(Method)),
   },
-  hidden: ["owner_user_id", "owner_name", "sequence"],
+  hidden: ["owner_user_id", "owner_name", "sequence", "paid_at", "method", "payout_references"],
   readBy: "opened_at",
   limit: { default: 20, max: 100 },
 });

@@ -55,6 +55,10 @@ const Transaction = z.object({
   reference_id: Id,
   actor_id: Id.nullable(),
   created_at: Timestamp,
+  held: z.boolean().describe("Of COD: it is a part of `held_balance`"),
+  released_at: Timestamp.nullable().describe(
+    "Of COD since when it can be spent; null while it is held, and of other movements",
+  ),
 }).meta({ id: "WalletTransaction" });
 
 export const MyWallets = z.object({

@@ -1,5 +1,5 @@
--- Collected cash as lists show it; the columns after `reversed_at` are for filters and order only. What is only shown is json: it
--- is written down once, where jsonb would take it apart first.
+-- Collected cash as lists show it; the three columns after `reversed_at` are for filters and order only. What is only shown is json: it
+-- is written down once, where jsonb would take it apart first. A driver sees no holds, which are of the owner's wallet.
 drop view if exists money.cod_collections_list cascade;
 
 create view money.cod_collections_list with (security_invoker = true) as
@@ -12,7 +12,10 @@ select c.id, c.delivery_id, c.driver_id, c.amount, c.currency,
     as delivery_details,
   json_build_object('full_name', p.full_name, 'email', p.email, 'avatar', p.avatar_url) as driver_info,
   c.remitted_to_user_id, c.settlement_payment_id, c.external_reference_id, c.reversed_at,
-  c.customer_name, c.delivery_address, p.full_name as driver_name
+  c.customer_name, c.delivery_address, p.full_name as driver_name,
+  case when (select app.sees_tenant()) then money.cod_is_held('cod_collection', c.id) end as held,
+  case when (select app.sees_tenant()) and c.cod_amount > 0 and c.reversed_at is null
+    then money.cod_released_at('cod_collection', c.id, c.collected_at) end as released_at
 from money.cod_collections c
 left join tenancy.people p on p.id = c.driver_id;
 

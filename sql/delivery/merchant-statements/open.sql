@@ -181,7 +181,9 @@ end $$;
 create or replace function money.statement_to_json(p_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return (select to_jsonb(r) - '{owner_user_id,owner_name,sequence}'::text[] from money.merchant_statements_list r where r.id = p_id);
+  return (
+    select to_jsonb(r) - '{owner_user_id,owner_name,sequence,paid_at,method,payout_references}'::text[]
+    from money.merchant_statements_list r where r.id = p_id);
 end $$;
 
 -- A statement with its lines. {id} -> {statement {..., lines: [{delivery {id, delivery_code, external_reference_id}, kind, description, amount,

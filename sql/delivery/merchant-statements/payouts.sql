@@ -207,3 +207,25 @@ declare
 begin
   return jsonb_build_object('statement', money.statement_to_json(v_id));
 end $$;
+
+-- All payouts of a statement, the newest first: what was reversed has `reversed_at`, who did it, and why.
+create or replace function money.statement_payouts(statement uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'method', p.method, 'amount', p.amount, 'reference', p.reference, 'proof', p.proof,
+      'paid_at', p.paid_at, 'paid_by', jsonb_build_object('id', p.actor_id, 'full_name', a.full_name), 'reversed_at', p.reversed_at,
+      'reversed_by', case when p.reversed_by is not null then jsonb_build_object('id', p.reversed_by, 'full_name', b.full_name) end,
+      'reversal_reason', p.reversal_reason) order by p.paid_at desc, p.id desc), '[]')
+    from money.merchant_payouts p
+    left join tenancy.profiles a on a.id = p.actor_id
+    left join tenancy.profiles b on b.id = p.reversed_by
+    where p.tenant_id = app.tenant_id() and p.statement_id = statement);
+end $$;
+
+-- The references of all payouts of a statement, reversed ones too, to be searched.
+create or replace function money.statement_references(statement uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select string_agg(p.reference, E'\n') from money.merchant_payouts p where p.tenant_id = app.tenant_id() and p.statement_id = statement);
+end $$;

@@ -38,6 +38,7 @@ create index if not exists merchant_payouts_owner on money.merchant_payouts (ten
 create index if not exists merchant_payouts_actor on money.merchant_payouts (actor_id);
 create index if not exists merchant_payouts_reverser on money.merchant_payouts (reversed_by) where reversed_by is not null;
 create index if not exists merchant_payouts_currency on money.merchant_payouts (currency);
+create index if not exists merchant_payouts_recent on money.merchant_payouts (tenant_id, paid_at desc nulls last, id desc);
 create index if not exists merchant_payouts_cash on money.merchant_payouts (tenant_id, actor_id, paid_at) where method = 'cash';
 
 create table if not exists money.merchant_statements (

@@ -89,6 +89,28 @@ begin
     order by h.step desc limit 1), false);
 end $$;
 
+-- True while the COD of a row of cash is held; false for one of which nothing is, or ever was. `kind` says which table the row is of.
+create or replace function money.cod_is_held(kind text, row_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce((
+    select x.amount > 0 or x.counts_from > now() from money.wallet_holds x
+    where x.tenant_id = app.tenant_id() and x.reference_type = cod_is_held.kind and x.reference_id = row_id
+    order by x.step desc limit 1), false);
+end $$;
+
+-- Since when the COD of a row of cash, which was credited at this moment, can be spent; null while it is held.
+create or replace function money.cod_released_at(kind text, row_id uuid, credited_at timestamptz) returns timestamptz
+language plpgsql stable set search_path = '' as $$
+declare
+  h money.wallet_holds;
+begin
+  select * into h from money.wallet_holds x
+  where x.tenant_id = app.tenant_id() and x.reference_type = cod_released_at.kind and x.reference_id = row_id
+  order by x.step desc limit 1;
+  return case when h.id is null then credited_at when h.amount < 0 and h.counts_from <= now() then greatest(credited_at, h.counts_from) end;
+end $$;
+
 revoke execute on function money.held_of(uuid, uuid), money.hold_ended_now(uuid, text, uuid), money.may_be_held(money.accounts),
   money.require_available(money.accounts, numeric, text), money.stated_of(uuid, uuid), money.unavailable_of(money.accounts) from barid_caller;
 grant execute on function money.wallet_held(uuid), money.wallet_stated(uuid) to barid_caller;

@@ -72,6 +72,8 @@ test("a row has everything it is documented with, newest first, with exact sums"
     remitted_to_user_id: null,
     settlement_payment_id: null,
     external_reference_id: "EXT-1",
+    held: false,
+    released_at: answer.collections[3].collected_at,
   });
 });
 

@@ -50,6 +50,8 @@ test("a credit and a debit move the wallet, the books and the payments by the sa
       reference_id: answer.body.payment_id,
       actor_id: a.admin.id,
       created_at: expect.any(String),
+      held: false,
+      released_at: null,
     },
     payment_id: expect.any(String),
   });

@@ -1,0 +1,51 @@
+/** The fees that a company earned with deliveries, and their direct costs. */
+import { z } from "zod";
+import { Currency, Day, Person } from "../../../shared/schemas/schemas.ts";
+
+export const RevenueQuery = z.object({
+  date_from: Day.optional().meta({
+    description:
+      "The first day, in the company's time zone; unless said the first of the month of date_to",
+  }),
+  date_to: Day.optional().meta({ description: "The last day; today unless said" }),
+  group_by: z.enum(["day", "month", "merchant"]).optional().meta({
+    description: "The rows; without it there are only the totals",
+  }),
+  currency: Currency.optional(),
+  format: z.enum(["json", "csv"]).optional().meta({
+    description: "`csv`: the rows as a file, without `group_by` the totals",
+  }),
+});
+
+const sums = {
+  currency: z.string(),
+  delivery_fees: z.number().describe(
+    "Charged to wallets, with their changes, and taken in cash beside the COD",
+  ),
+  refunds: z.number().describe("Fees given back to wallets or paid back at a desk"),
+  driver_pay: z.number().describe("Earned by drivers, paid out or not"),
+  write_offs: z.number().describe("Taken by carriers, which will not pay it"),
+  shortages: z.number().describe("Cash that was short and written off"),
+  net: z.number().describe("delivery_fees - refunds - driver_pay - write_offs - shortages"),
+};
+
+const Row = z.strictObject({
+  period: z.string().nullable().describe("`2026-11-29` or `2026-11`, by `group_by`"),
+  merchant: Person.nullable().describe(
+    "Whose deliveries they are; null of a store's, of write-offs and shortages, and unless they are grouped by it",
+  ),
+  ...sums,
+}).meta({ id: "RevenueRow" });
+
+const Totals = z.strictObject(sums).meta({ id: "RevenueTotals" });
+
+export const RevenueResponse = z.object({
+  date_from: Day.describe("The first day of the report"),
+  date_to: Day.describe("Its last day"),
+  timezone: z.string(),
+  rows: z.array(Row),
+  totals: z.array(Totals).describe("By currency"),
+});
+
+/** An answer of the core. */
+export type Revenue = z.infer<typeof RevenueResponse>;

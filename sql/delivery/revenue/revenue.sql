@@ -1,0 +1,111 @@
+-- The fees that a company earned with deliveries and its direct costs, read from the ledger.
+
+-- The sums of a range of days by currency, and by the day, the month or the merchant when `group_by` says so. Only journals count, each with
+-- its reversal on the day on which that was booked:
+--   delivery_fees  charged to wallets (the company's wallet gets them), with their changes, and taken in cash: what was taken beside the COD
+--   refunds        fees given back to wallets, or paid back at a desk
+--   driver_pay     what drivers earned, paid out or not
+--   write_offs     what carriers took and will not pay
+--   shortages      cash that was short and that nobody answers for
+-- The merchant is whose delivery it is; of a write-off and a shortage none.
+-- {date_from?, date_to?, group_by?, currency?}: days in the company's time zone, from the first of this month until today unless said
+-- -> {date_from, date_to, timezone, group_by, rows, totals}
+create or replace function money.revenue(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_zone text := app.timezone();
+  v_to date := coalesce((input ->> 'date_to')::date, (now() at time zone v_zone)::date);
+  v_from date := coalesce((input ->> 'date_from')::date, date_trunc('month', v_to)::date);
+  v_by text := coalesce(input ->> 'group_by', 'none');
+  v_rows jsonb;
+  v_totals jsonb;
+begin
+  with journal as (
+    select t.id, t.reference_type, t.reference_id, t.created_at, k.word
+    from money.ledger_transactions t
+    join (values ('cash_collected', 'cash'), ('cash_collected_REVERSAL', 'cash'), ('cod_credit', 'cash'), ('cod_credit_REVERSAL', 'cash'),
+      ('delivery_fee', 'charged'), ('delivery_fee_change', 'charged'), ('delivery_fee_refund', 'refund'), ('delivery_fee_refund_REVERSAL', 'refund'),
+      ('cash_transfer', 'desk'), ('cash_transfer_REVERSAL', 'desk'), ('driver_pay', 'pay'), ('driver_pay_REVERSAL', 'pay'),
+      ('carrier_write_off', 'write_off'), ('carrier_write_off_REVERSAL', 'write_off'), ('cash_shortage', 'short'), ('cash_shortage_REVERSAL', 'short'),
+      ('cod_settlement', 'short'), ('cod_settlement_REVERSAL', 'short')) k (kind, word) on k.kind = t.kind
+    where t.tenant_id = v_tenant and t.created_at >= app.day_begins(v_from) and t.created_at < app.day_begins(v_to + 1)
+  ), entry as (
+    select j.*, e.currency, e.amount, case when a.kind = 'wallet' then a.owner_type = 'tenant' else a.kind in ('external', 'cod_clearing') end as counts,
+      a.kind
+    from journal j
+    join money.ledger_entries e on e.tenant_id = v_tenant and e.transaction_id = j.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id
+    where input ->> 'currency' is null or e.currency = input ->> 'currency'
+  ), line as (
+    select e.*, case e.word
+      -- Outside gave all of it, and of that the COD was credited: the rest is the fee.
+      when 'cash' then case e.kind when 'external' then -e.amount when 'cod_clearing' then e.amount end
+      when 'charged' then case when e.counts then e.amount end
+      when 'refund' then case when e.counts then -e.amount end
+      when 'desk' then case when e.kind = 'external' and exists (select from money.cash_transfers c
+        where c.tenant_id = v_tenant and c.id = e.reference_id and c.kind = 'refund') then e.amount end
+      when 'pay' then case when e.kind = 'driver_cost' then -e.amount end
+      when 'write_off' then case when e.kind = 'external' then e.amount end
+      -- Where somebody answers for it the company's wallet has it; settled from a wallet, the fees and the COD.
+      when 'short' then case when not e.counts then null when e.kind = 'external' then e.amount else -e.amount end end as sum
+    from entry e
+  ), owned as (
+    select l.*, case v_by when 'day' then ((l.created_at at time zone v_zone)::date)::text
+        when 'month' then to_char(l.created_at at time zone v_zone, 'YYYY-MM') end as period,
+      case when v_by = 'merchant' then money.revenue_merchant(l.reference_type, l.reference_id) end as merchant
+    from (
+      select x.word, x.reference_type, x.reference_id, x.currency, min(x.created_at) as created_at, sum(x.sum) as sum
+      from line x where x.sum is not null group by x.id, x.word, x.reference_type, x.reference_id, x.currency having sum(x.sum) <> 0) l
+  ), part as (
+    select grouping(o.period) = 1 as whole, o.currency, o.period, o.merchant,
+      coalesce(sum(o.sum) filter (where o.word in ('cash', 'charged')), 0) as delivery_fees,
+      coalesce(sum(o.sum) filter (where o.word in ('refund', 'desk')), 0) as refunds,
+      coalesce(sum(o.sum) filter (where o.word = 'pay'), 0) as driver_pay,
+      coalesce(sum(o.sum) filter (where o.word = 'write_off'), 0) as write_offs,
+      coalesce(sum(o.sum) filter (where o.word = 'short'), 0) as shortages
+    from owned o group by grouping sets ((o.currency, o.period, o.merchant), (o.currency))
+  )
+  select coalesce(jsonb_agg(x.row || jsonb_build_object('period', x.period, 'merchant', money.person(x.merchant))
+      order by x.period, x.merchant, x.currency) filter (where not x.whole), '[]'),
+    coalesce(jsonb_agg(x.row order by x.currency) filter (where x.whole), '[]')
+  into v_rows, v_totals
+  from (
+    select p.*, jsonb_build_object('currency', p.currency, 'delivery_fees', p.delivery_fees, 'refunds', p.refunds, 'driver_pay', p.driver_pay,
+      'write_offs', p.write_offs, 'shortages', p.shortages,
+      'net', p.delivery_fees - p.refunds - p.driver_pay - p.write_offs - p.shortages) as row
+    from part p) x;
+  return jsonb_build_object('date_from', v_from, 'date_to', v_to, 'timezone', v_zone, 'rows', case when v_by = 'none' then '[]' else v_rows end,
+    'totals', v_totals);
+end $$;
+
+-- The merchant whose delivery a journal is about: the institution, else the customer; null for a store's order, and where a journal is about no
+-- single delivery. PL/pgSQL keeps its plans.
+create or replace function money.revenue_merchant(reference_type text, reference_id uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_delivery uuid;
+begin
+  case revenue_merchant.reference_type
+    when 'cod_collection' then
+      select c.delivery_id into v_delivery from money.cod_collections c where c.tenant_id = v_tenant and c.id = revenue_merchant.reference_id;
+    when 'carrier_collection' then
+      select c.delivery_id into v_delivery from money.carrier_collections c where c.tenant_id = v_tenant and c.id = revenue_merchant.reference_id;
+    when 'driver_pay' then
+      select coalesce(d.parent_id, d.id) into v_delivery from money.driver_pay p
+      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+      where p.tenant_id = v_tenant and p.id = revenue_merchant.reference_id;
+    when 'cash_transfer' then
+      select p.delivery_id into v_delivery from money.cash_transfers c
+      join money.payments p on p.tenant_id = c.tenant_id and p.id = c.refund_id
+      where c.tenant_id = v_tenant and c.id = revenue_merchant.reference_id;
+    when 'payment' then
+      select p.delivery_id into v_delivery from money.payments p where p.tenant_id = v_tenant and p.id = revenue_merchant.reference_id;
+    else
+      return null;
+  end case;
+  return (
+    select coalesce(d.institution_user_id, d.customer_id) from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.id = v_delivery and d.order_id is null);
+end $$;

@@ -50,13 +50,25 @@ begin
       -- Where somebody answers for it the company's wallet has it; settled from a wallet, the fees and the COD.
       when 'short' then case when not e.counts then null when e.kind = 'external' then e.amount else -e.amount end end as sum
     from entry e
+  ), about as (
+    -- The deliveries that journals are about, where somebody asks.
+    select x.reference_type, x.reference_id, coalesce(c.delivery_id, k.delivery_id, y.delivery_id, p.delivery_id) as delivery_id
+    from (select distinct e.reference_type, e.reference_id from entry e where v_by = 'merchant') x
+    left join money.cod_collections c on x.reference_type = 'cod_collection' and c.tenant_id = v_tenant and c.id = x.reference_id
+    left join money.carrier_collections k on x.reference_type = 'carrier_collection' and k.tenant_id = v_tenant and k.id = x.reference_id
+    left join money.driver_pay y on x.reference_type = 'driver_pay' and y.tenant_id = v_tenant and y.id = x.reference_id
+    left join money.cash_transfers t on x.reference_type = 'cash_transfer' and t.tenant_id = v_tenant and t.id = x.reference_id
+    left join money.payments p on p.tenant_id = v_tenant and p.id = case x.reference_type when 'payment' then x.reference_id else t.refund_id end
   ), owned as (
     select l.*, case v_by when 'day' then ((l.created_at at time zone v_zone)::date)::text
         when 'month' then to_char(l.created_at at time zone v_zone, 'YYYY-MM') end as period,
-      case when v_by = 'merchant' then money.revenue_merchant(l.reference_type, l.reference_id) end as merchant
+      case when d.order_id is null then coalesce(d.institution_user_id, d.customer_id) end as merchant
     from (
       select x.word, x.reference_type, x.reference_id, x.currency, min(x.created_at) as created_at, sum(x.sum) as sum
       from line x where x.sum is not null group by x.id, x.word, x.reference_type, x.reference_id, x.currency having sum(x.sum) <> 0) l
+    left join about a on a.reference_type = l.reference_type and a.reference_id = l.reference_id
+    left join delivery.deliveries b on b.tenant_id = v_tenant and b.id = a.delivery_id
+    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = coalesce(b.parent_id, b.id)
   ), part as (
     select grouping(o.period) = 1 as whole, o.currency, o.period, o.merchant,
       coalesce(sum(o.sum) filter (where o.word in ('cash', 'charged')), 0) as delivery_fees,
@@ -77,35 +89,4 @@ begin
     from part p) x;
   return jsonb_build_object('date_from', v_from, 'date_to', v_to, 'timezone', v_zone, 'rows', case when v_by = 'none' then '[]' else v_rows end,
     'totals', v_totals);
-end $$;
-
--- The merchant whose delivery a journal is about: the institution, else the customer; null for a store's order, and where a journal is about no
--- single delivery. PL/pgSQL keeps its plans.
-create or replace function money.revenue_merchant(reference_type text, reference_id uuid) returns uuid
-language plpgsql stable set search_path = '' as $$
-declare
-  v_tenant uuid := app.tenant_id();
-  v_delivery uuid;
-begin
-  case revenue_merchant.reference_type
-    when 'cod_collection' then
-      select c.delivery_id into v_delivery from money.cod_collections c where c.tenant_id = v_tenant and c.id = revenue_merchant.reference_id;
-    when 'carrier_collection' then
-      select c.delivery_id into v_delivery from money.carrier_collections c where c.tenant_id = v_tenant and c.id = revenue_merchant.reference_id;
-    when 'driver_pay' then
-      select coalesce(d.parent_id, d.id) into v_delivery from money.driver_pay p
-      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
-      where p.tenant_id = v_tenant and p.id = revenue_merchant.reference_id;
-    when 'cash_transfer' then
-      select p.delivery_id into v_delivery from money.cash_transfers c
-      join money.payments p on p.tenant_id = c.tenant_id and p.id = c.refund_id
-      where c.tenant_id = v_tenant and c.id = revenue_merchant.reference_id;
-    when 'payment' then
-      select p.delivery_id into v_delivery from money.payments p where p.tenant_id = v_tenant and p.id = revenue_merchant.reference_id;
-    else
-      return null;
-  end case;
-  return (
-    select coalesce(d.institution_user_id, d.customer_id) from delivery.deliveries d
-    where d.tenant_id = v_tenant and d.id = v_delivery and d.order_id is null);
 end $$;

@@ -13,9 +13,9 @@ select c.id, c.delivery_id, c.driver_id, c.amount, c.currency,
   json_build_object('full_name', p.full_name, 'email', p.email, 'avatar', p.avatar_url) as driver_info,
   c.remitted_to_user_id, c.settlement_payment_id, c.external_reference_id, c.reversed_at,
   c.customer_name, c.delivery_address, p.full_name as driver_name,
-  case when (select app.sees_tenant()) then money.cod_is_held('cod_collection', c.id) end as held,
+  case when (select app.sees_tenant()) then (select money.holds_cod()) and money.cod_is_held('cod_collection', c.id) end as held,
   case when (select app.sees_tenant()) and c.cod_amount > 0 and c.reversed_at is null
-    then money.cod_released_at('cod_collection', c.id, c.collected_at) end as released_at
+    then case when (select money.holds_cod()) then money.cod_released_at('cod_collection', c.id, c.collected_at) else c.collected_at end end as released_at
 from money.cod_collections c
 left join tenancy.people p on p.id = c.driver_id;
 

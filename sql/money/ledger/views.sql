@@ -20,8 +20,9 @@ drop view if exists money.wallet_transactions_list cascade;
 create view money.wallet_transactions_list with (security_invoker = true) as
 select e.id, e.account_id as wallet_id, t.kind, t.description, case when e.amount > 0 then 'credit' else 'debit' end as direction,
   e.amount, e.currency, e.balance_after, t.reference_type, t.reference_id, t.actor_id, e.created_at,
-  t.kind = 'cod_credit' and money.cod_is_held(t.reference_type, t.reference_id) as held,
-  case when t.kind = 'cod_credit' then money.cod_released_at(t.reference_type, t.reference_id, e.created_at) end as released_at
+  t.kind = 'cod_credit' and (select money.holds_cod()) and money.cod_is_held(t.reference_type, t.reference_id) as held,
+  case when t.kind = 'cod_credit' then case when (select money.holds_cod()) then money.cod_released_at(t.reference_type, t.reference_id, e.created_at)
+    else e.created_at end end as released_at
 from money.ledger_entries e
 join money.ledger_transactions t on t.tenant_id = e.tenant_id and t.id = e.transaction_id
 join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'wallet';

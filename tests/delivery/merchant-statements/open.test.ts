@@ -58,6 +58,7 @@ test("a statement lists COD, fees and adjustments, each with its delivery, and e
     voided_at: null,
     void_reason: null,
     payout: null,
+    payouts: [],
   });
   const read = await tenant.customer.get(`${statementPath}/${statement.id}`);
   expect(read).toSucceed(200);

@@ -286,8 +286,8 @@ export const deliveries: Mutant[] = [
   {
     name: "an order that is sent back whole is settled when nobody may",
     file: "sql/delivery/deliveries/cancel.sql",
-    from: "perform storefront.orders_settle();\n    return v_refund",
-    to: "return v_refund",
+    from: "perform storefront.orders_settle();\n    delivery_id",
+    to: "delivery_id",
     test: [
       "tests/storefront/orders/sent-back.test.ts",
       "ends when it is sent back by %s, and what was paid is refunded",

@@ -128,8 +128,8 @@ export const walls: Mutant[] = [
   {
     name: "a revoked API key opens",
     file: identify,
-    from: "and k.revoked_at is null",
-    to: "",
+    from: "case when revoked_at is not null then 'revoked' when",
+    to: "case when",
     test: [
       "tests/shared/identity-keys.test.ts",
       "an API key that is unknown, revoked, past its time or endless is refused",

@@ -68,6 +68,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/settlement_payment_id$/, "settlement"],
   [/remitted_to_user_id$|^receiver_id$/, "user"],
   [/^from_user_id$/, "cashier"],
+  [/^desk_id$/, "desk"],
   [/^to_user_id$/, "colleague"],
   [/^notification_ids$/, "notification"],
   [/^api_key_id$/, "api_key"],

@@ -245,6 +245,7 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     driver_payout,
     merchant_statement,
     cashier: tenant.dispatcher.id,
+    desk: part.account_id,
     colleague: tenant.ops.id,
   };
 }

@@ -1,6 +1,7 @@
 /** An import that was a mistake is cancelled as a whole. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addAddress } from "../../support/addresses.ts";
 import { nobody, type Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
@@ -134,13 +135,10 @@ describe("cancelling an import", () => {
   });
 
   test("of an owner ends drafts and what waits for a driver; of others it is unknown", async () => {
-    const own = async () =>
-      (await tenant.customer.post("/delivery/addresses", {
-        full_address: "Home",
-        latitude: 33.31,
-        longitude: 44.36,
-      })).body.data.id as string;
-    const mine = line({ pickup_address_id: await own(), dropoff_address_id: await own() });
+    const mine = line({
+      pickup_address_id: await addAddress(tenant.customer),
+      dropoff_address_id: await addAddress(tenant.customer),
+    });
     const { import_id, ids } = await imported([mine, mine], tenant.customer);
     await assign(tenant, ids[1], tenant.driver, "assigned");
     const ofOffice = await imported([line()]);

@@ -1,6 +1,7 @@
 /** Deliveries from files; what every import promises stands in tests/shared/import.test.ts. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addAddress } from "../../support/addresses.ts";
 import { nobody } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
@@ -120,7 +121,7 @@ describe("deliveries", () => {
   });
 
   test("customers order for themselves; whom they may not order for is a fault of the line", async () => {
-    const [from, to] = [await ownAddress(), await ownAddress()];
+    const [from, to] = [await addAddress(tenant.customer), await addAddress(tenant.customer)];
     const mine = { ...line(), pickup_address_id: from, dropoff_address_id: to };
     const answer = await sendFile(tenant.customer, path, [mine]);
     expect(answer).toSucceed(201);
@@ -176,13 +177,4 @@ function places(of: Tenant, { from, to, service }: Ground) {
     dropoff_address_id: to,
     delivery_service_id: service,
   };
-}
-
-async function ownAddress(): Promise<string> {
-  const answer = await tenant.customer.post("/delivery/addresses", {
-    full_address: "Home",
-    latitude: 33.31,
-    longitude: 44.36,
-  });
-  return answer.body.data.id;
 }

@@ -1,6 +1,7 @@
 /** A file says which of its lines are ordered already, and is imported all the same. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { addAddress } from "../../support/addresses.ts";
 import { sql } from "../../support/db.ts";
 import {
   checkAll,
@@ -127,11 +128,7 @@ test("what others ordered is not told to a customer, nor to another company", as
     institution_user_id: tenant.institution.id,
     external_reference_id: taken,
   });
-  const own = (await tenant.customer.post("/delivery/addresses", {
-    full_address: "Home",
-    latitude: 33.31,
-    longitude: 44.36,
-  })).body.data.id;
+  const own = await addAddress(tenant.customer);
   const mine = line({
     pickup_address_id: own,
     dropoff_address_id: own,

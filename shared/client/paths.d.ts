@@ -5088,11 +5088,11 @@ export interface operations {
             /** By currency, over the desks and days that are asked for, whatever else narrows the rows */ summary: {
               /** At the end of `date_to`: opening_balance + in - out; now, without it */ closing_balance: number;
               /** ISO 4217, three capital letters */ currency: string; /** The sum of the movements that came to the desks */ in: number;
-              kinds: {
+              /** Null without `date_from` */ kinds: {
                 /** The sum of the movements that came to the desks */ in: number;
                 kind: "remittance" | "carrier_remittance" | "shortage" | "driver_payout" | "merchant_payout" | "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund";
                 /** How many they are, with their reversals */ movements: number; /** The sum of those that left them; positive */ out: number;
-              }[];
+              }[] | null;
               /** Before `date_from`; 0 without it */ opening_balance: number; /** The sum of those that left them; positive */ out: number;
             }[];
           } & components["schemas"]["Success"];

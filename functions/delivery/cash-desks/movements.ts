@@ -85,7 +85,7 @@ const MovementsResponse = z.object({
         ...sums,
         movements: z.int().describe("How many they are, with their reversals"),
       }),
-    ),
+    ).nullable().describe("Null without `date_from`"),
   })).describe(
     "By currency, over the desks and days that are asked for, whatever else narrows the rows",
   ),
@@ -129,10 +129,10 @@ const movements = defineList({
     ignores: ["date_from", "date_to", "created_at", "kind", "amount", "reference_id", "search"],
     sql: (rows) =>
       `(select coalesce(jsonb_agg(jsonb_build_object('currency', b.currency, 'opening_balance', b.opening, 'in', b.came, 'out', b.gone,
-          'closing_balance', b.opening + b.came - b.gone, 'kinds', (
+          'closing_balance', b.opening + b.came - b.gone, 'kinds', case when $1 #>> '{param,date_from}' is not null then (
             select coalesce(jsonb_agg(jsonb_build_object('kind', k.kind, 'in', k.came, 'out', k.gone, 'movements', k.movements) order by k.kind), '[]')
             from (select r.kind, ${came}), 0) as came, ${left}), 0) as gone, count(*) as movements
-              from ${rows} and r.currency = b.currency and ${inRange} group by r.kind) k)) order by b.currency), '[]')
+              from ${rows} and r.currency = b.currency and ${inRange} group by r.kind) k) end) order by b.currency), '[]')
         from (select r.currency, coalesce(sum(r.amount) filter (where ${before}), 0) as opening, ${came} and ${inRange}), 0) as came,
             ${left} and ${inRange}), 0) as gone
           from ${rows} group by r.currency) b)`,

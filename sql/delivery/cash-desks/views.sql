@@ -60,17 +60,16 @@ grant select on money.cash_refunds_list to barid_caller;
 drop view if exists money.cash_desk_movements_list cascade;
 
 create view money.cash_desk_movements_list with (security_invoker = true) as
-select e.id, coalesce(c.kind, j.word, t.kind) as kind, e.amount, e.currency, e.balance_after, t.reference_id, t.description, e.created_at,
+select e.id, case
+    when t.reference_type = 'cash_transfer' then (select c.kind from money.cash_transfers c where c.tenant_id = t.tenant_id and c.id = t.reference_id)
+    else case replace(t.kind, '_REVERSAL', '') when 'cod_settlement' then 'remittance' when 'cash_shortage' then 'shortage'
+      when 'driver_payout_cash' then 'driver_payout' when 'merchant_payout_cash' then 'merchant_payout' else replace(t.kind, '_REVERSAL', '') end
+    end as kind,
+  e.amount, e.currency, e.balance_after, t.reference_id, t.description, e.created_at,
   money.desk_movement_details(a, e, t) as details, a.id as desk_id, a.owner_type, a.owner_user_id as user_id
 from money.accounts a
 join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id
 left join money.ledger_transactions t on t.tenant_id = e.tenant_id and t.id = e.transaction_id
-left join money.cash_transfers c on c.tenant_id = t.tenant_id and c.id = t.reference_id and t.reference_type = 'cash_transfer'
-left join (values ('cod_settlement', 'remittance'), ('cod_settlement_REVERSAL', 'remittance'),
-  ('carrier_remittance', 'carrier_remittance'), ('carrier_remittance_REVERSAL', 'carrier_remittance'),
-  ('cash_shortage', 'shortage'), ('cash_shortage_REVERSAL', 'shortage'),
-  ('driver_payout_cash', 'driver_payout'), ('driver_payout_cash_REVERSAL', 'driver_payout'),
-  ('merchant_payout_cash', 'merchant_payout'), ('merchant_payout_cash_REVERSAL', 'merchant_payout')) j (journal, word) on j.journal = t.kind
 where a.kind = 'cash_on_hand' and ((select money.settles_for_office()) or a.owner_user_id = (select app.user_id()));
 
 grant select on money.cash_desk_movements_list to barid_caller;

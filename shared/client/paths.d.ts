@@ -2740,13 +2740,6 @@ export interface components {
         /** Number on the paper or in the other system */ reference: string | null;
       } | null;
       payout_id: string | null;
-      /** All its payouts, the newest first, reversed ones too */ payouts: {
-        /** Money in major units of `currency` */ amount: number; id: string;
-        /** How it was paid @enum {string} */ method: "cash" | "bank" | "gateway_transfer"; paid_at: string; paid_by: components["schemas"]["Person"];
-        /** What shows that it happened: photos, a signature */ proof: string | null;
-        /** Number on the paper or in the other system */ reference: string | null; reversal_reason: string | null;
-        /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
-      }[];
       period: {
         /** Format: date-time @description The end of the statement before, or when the wallet began */ from: string;
         /** Format: date-time @description Movements before it are stated */ to: string;
@@ -2762,6 +2755,32 @@ export interface components {
       } | null;
       /** Of a line without a delivery, what the movement of the wallet says: why it was adjusted, or which order it was */ description: string | null;
       kind: "cod" | "delivery_fee" | "refund" | "adjustment"; /** Format: date-time @description Since when it could be stated */ released_at: string;
+    };
+    MerchantStatementWithPayouts: {
+      /** Top-ups, adjustments by hand, what is kept in the wallet, and second lines of a movement */ adjustments: number;
+      /** When the owner said that the payout arrived */ confirmed_at: string | null; /** How many lines it has */ count: number;
+      /** ISO 4217, three capital letters */ currency: string; /** What deliveries cost: the lines of fees are negative, this is not */ fees: number;
+      /** The lines of kind `cod` */ gross_cod: number; id: string; /** gross_cod - fees + refunds + adjustments: the sum of the lines */ net: number;
+      /** `MS-000001`, without a gap in a company; void ones keep theirs */ number: string; opened_at: string; owner: components["schemas"]["Person"];
+      /** The payout that paid it and was not reversed */ payout: {
+        /** Money in major units of `currency` */ amount: number; id: string;
+        /** How it was paid @enum {string} */ method: "cash" | "bank" | "gateway_transfer"; paid_at: string; paid_by: components["schemas"]["Person"];
+        /** What shows that it happened: photos, a signature */ proof: string | null;
+        /** Number on the paper or in the other system */ reference: string | null;
+      } | null;
+      payout_id: string | null;
+      /** All its payouts, the newest first, reversed ones too */ payouts: {
+        /** Money in major units of `currency` */ amount: number; id: string;
+        /** How it was paid @enum {string} */ method: "cash" | "bank" | "gateway_transfer"; paid_at: string; paid_by: components["schemas"]["Person"];
+        /** What shows that it happened: photos, a signature */ proof: string | null;
+        /** Number on the paper or in the other system */ reference: string | null; reversal_reason: string | null;
+        /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
+      }[];
+      period: {
+        /** Format: date-time @description The end of the statement before, or when the wallet began */ from: string;
+        /** Format: date-time @description Movements before it are stated */ to: string;
+      };
+      /** The lines of kind `refund` */ refunds: number; status: "open" | "paid" | "void"; void_reason: string | null; voided_at: string | null;
     };
     /** The column {field} is missing. */ MissingColumnError: { code?: "missing_column"; field?: string; } & components["schemas"]["Error"];
     /** The chosen collections belong to different drivers. Settle one driver at a time. */ MixedDriverSelectionError: { code?: "mixed_driver_selection"; field?: string; } & components["schemas"]["Error"];
@@ -7673,7 +7692,7 @@ export interface operations {
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
-      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["MerchantStatement"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["MerchantStatementWithPayouts"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
       304: components["responses"]["NotModified"];
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];

@@ -53,7 +53,7 @@ export const merchantStatements: AnyEndpoint[] = [
     errors: ["statement_not_found"],
     async run({ db, params, query, language }) {
       if (query.format === "csv") return await statementFile(db, params, language);
-      const { statement } = await db.call<{ statement: WithLines }>("money.statement_get", params);
+      const { statement } = await db.call<{ statement: WithLines }>("money.statement_read", params);
       return {
         data: { statement: { ...statement, lines: inWords(language(), statement.lines) } },
       };

@@ -78,13 +78,17 @@ const Statement = z.strictObject({
   payout: z.strictObject(payout).nullable().describe(
     "The payout that paid it and was not reversed",
   ),
+}).meta({ id: "MerchantStatement" });
+
+/** As lists and its own page show it. */
+const StatementWithPayouts = Statement.extend({
   payouts: z.array(z.strictObject({
     ...payout,
     reversed_at: Timestamp.nullable().describe("Null unless it was reversed"),
     reversed_by: Person.nullable(),
     reversal_reason: z.string().nullable(),
   })).describe("All its payouts, the newest first, reversed ones too"),
-}).meta({ id: "MerchantStatement" });
+}).meta({ id: "MerchantStatementWithPayouts" });
 
 const Line = z.strictObject({
   delivery: z.strictObject({
@@ -123,12 +127,15 @@ export const VerifiedStatement = z.object({
 
 export const StatementResponse = z.object({ data: z.object({ statement: Statement }) });
 export const StatementDetailResponse = z.object({
-  data: z.object({ statement: Statement.extend({ lines: z.array(Line) }) }),
+  data: z.object({ statement: StatementWithPayouts.extend({ lines: z.array(Line) }) }),
 });
-export const StatementsResponse = z.object({ data: z.array(Statement), pagination: Pagination });
+export const StatementsResponse = z.object({
+  data: z.array(StatementWithPayouts),
+  pagination: Pagination,
+});
 
 export const statements = defineList({
-  view: "money.merchant_statements_list",
+  view: "money.statements_with_payouts",
   search: ["owner_name", "number", "payout_references"],
   sort: ["opened_at", "net", "paid_at"],
   params: {

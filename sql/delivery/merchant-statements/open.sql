@@ -181,9 +181,7 @@ end $$;
 create or replace function money.statement_to_json(p_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return (
-    select to_jsonb(r) - '{owner_user_id,owner_name,sequence,paid_at,method,payout_references}'::text[]
-    from money.merchant_statements_list r where r.id = p_id);
+  return (select to_jsonb(r) - '{owner_user_id,owner_name,sequence}'::text[] from money.merchant_statements_list r where r.id = p_id);
 end $$;
 
 -- A statement with its lines. {id} -> {statement {..., lines: [{delivery {id, delivery_code, external_reference_id}, kind, description, amount,
@@ -199,6 +197,15 @@ begin
         'description', money.statement_line_description(l), 'amount', l.amount, 'collected_at', l.collected_at,
         'released_at', l.released_at) order by l.position), '[]')
     from money.merchant_statement_lines l where l.tenant_id = app.tenant_id() and l.statement_id = v_id)));
+end $$;
+
+-- The same with all its payouts, for functions from 1.8.0 on.
+create or replace function money.statement_read(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_answer jsonb := money.statement_get(input);
+begin
+  return jsonb_set(v_answer, '{statement,payouts}', money.statement_payouts((input ->> 'id')::uuid));
 end $$;
 
 -- Makes a statement. See money.statement_open_book. -> {statement}

@@ -58,12 +58,11 @@ test("a statement lists COD, fees and adjustments, each with its delivery, and e
     voided_at: null,
     void_reason: null,
     payout: null,
-    payouts: [],
   });
   const read = await tenant.customer.get(`${statementPath}/${statement.id}`);
   expect(read).toSucceed(200);
   const { lines, ...shown } = read.body.data.statement;
-  expect(shown).toEqual(statement);
+  expect(shown).toEqual({ ...statement, payouts: [] });
   expect(lines).toHaveLength(4);
   expect(lines.map(({ kind, amount }: Record<string, unknown>) => [kind, amount])).toEqual([
     ["cod", 7_000],

@@ -4,7 +4,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { type Language, type MessageKey, translate } from "../../../shared/i18n/index.ts";
 import { defineList, isSet, someOf } from "../../../shared/api/list.ts";
 import { Id, JsonObject, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
-import { ofOrder, orderText } from "./order-notices.ts";
+import { ofOrder, orderText, orderTexts } from "./order-notices.ts";
 
 /** Types of notifications and their texts. */
 const texts = {
@@ -48,14 +48,7 @@ const texts = {
   market_approved: "notification_market_approved",
   market_rejected: "notification_market_rejected",
   order_placed: "notification_order_placed",
-  order_confirmed: "notification_order_confirmed",
-  order_shortened: "notification_order_shortened",
-  order_shipped: "notification_order_shipped",
-  order_shipped_again: "notification_order_shipped_again",
-  order_not_delivered: "notification_order_not_delivered",
-  order_delivered: "notification_order_delivered",
-  order_cancelled: "notification_order_cancelled",
-  order_refunded: "notification_order_refunded",
+  ...orderTexts,
   order_delivery_cancelled: "notification_order_delivery_cancelled",
   order_refund_due: "notification_order_refund_due",
   order_refunded_at_gateway: "notification_order_refunded_at_gateway",
@@ -121,18 +114,6 @@ const ofOne: Partial<Record<keyof typeof texts, MessageKey>> = {
   handover_withdrawn: "notification_handover_withdrawn_one",
 };
 
-/** Those to the customer of an order. */
-const toCustomer: readonly Notification["type"][] = [
-  "order_confirmed",
-  "order_shortened",
-  "order_shipped",
-  "order_shipped_again",
-  "order_not_delivered",
-  "order_delivered",
-  "order_cancelled",
-  "order_refunded",
-];
-
 /** The text of a notification, and a sentence for each thing more that it knows. */
 export function messageOf(language: Language, { type, payload }: Notification): string {
   if (type === "picking_withdrawn" && payload.reason === "cancelled") {
@@ -143,7 +124,7 @@ export function messageOf(language: Language, { type, payload }: Notification): 
   const one = payload.assignment_count === 1 ? ofOne[type] : orderText(type, payload);
   const text = translate(language, one ?? texts[type], payload);
   if (type === "member_left") return [text, ...leftBy(language, payload)].join(" ");
-  if (toCustomer.includes(type)) return [text, ...ofOrder(language, payload)].join(" ");
+  if (Object.hasOwn(orderTexts, type)) return [text, ...ofOrder(language, payload)].join(" ");
   return [text, ...ofParcels(language, type, payload)].join(" ");
 }
 

@@ -7,6 +7,18 @@ import {
 
 type Payload = Record<string, unknown>;
 
+/** Types of notifications to the customer of an order, and their texts. */
+export const orderTexts = {
+  order_confirmed: "notification_order_confirmed",
+  order_shortened: "notification_order_shortened",
+  order_shipped: "notification_order_shipped",
+  order_shipped_again: "notification_order_shipped_again",
+  order_not_delivered: "notification_order_not_delivered",
+  order_delivered: "notification_order_delivered",
+  order_cancelled: "notification_order_cancelled",
+  order_refunded: "notification_order_refunded",
+} as const satisfies Record<string, MessageKey>;
+
 /** The text of a notification of an order where the step was another than its type says at first; of any other notification: nothing. */
 export function orderText(type: string, payload: Payload): MessageKey | undefined {
   if (type === "order_shipped_again" && payload.undone) {

@@ -81,10 +81,9 @@ begin
     insert into delivery.delivery_imports (tenant_id, content_hash, created_by) values (app.tenant_id(), v_hash, app.user_id())
     returning id into v_import;
     insert into delivery.delivery_import_lines (tenant_id, import_id, delivery_id, line)
-    select app.tenant_id(), v_import, m.id, (l.line ->> 'line')::integer
+    select app.tenant_id(), v_import, i.id::uuid, (l.line ->> 'line')::integer
     from jsonb_array_elements(input -> 'lines') with ordinality l (line, position)
-    join jsonb_array_elements_text(v_answer -> 'ids') with ordinality i (id, position) using (position)
-    cross join lateral (select i.id::uuid as id) m;
+    join jsonb_array_elements_text(v_answer -> 'ids') with ordinality i (id, position) using (position);
   end if;
   return v_answer || v_known || jsonb_build_object('import_id', v_import);
 end $function$;

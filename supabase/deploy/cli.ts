@@ -11,6 +11,19 @@ export interface Answer {
   err: string;
 }
 
+/** A command that failed; with the code of PostgreSQL's error, where a statement did. */
+export class CliFailure extends Failure {
+  readonly sqlState?: string;
+
+  constructor(command: string, out: string, err: string) {
+    super(`${command}: ${reasonOf(out, err)}`);
+    this.sqlState = sqlError.exec(`${out}\n${err}`)?.[1];
+  }
+}
+
+/** The line in which the CLI tells an error of PostgreSQL. The statement follows it, however long it is. */
+const sqlError = /^.*\(SQLSTATE (\w{5})\).*$/m;
+
 export interface Cli {
   /** Runs a command; fails with its own words when it does. */
   run(...args: string[]): Promise<string>;
@@ -23,7 +36,7 @@ export function openCli(folder: string, env: NodeJS.ProcessEnv): Cli {
   const answer = async (args: string[], codes: number[]) => {
     const { code, out, err } = await start([...args, "--workdir", folder], env);
     if (!codes.includes(code)) {
-      throw new Failure(`supabase ${args.slice(0, 2).join(" ")}: ${reasonOf(out, err)}`);
+      throw new CliFailure(`supabase ${args.slice(0, 2).join(" ")}`, out, err);
     }
     return { out, err };
   };
@@ -73,14 +86,15 @@ const inOurWords: Readonly<Record<string, string>> = {
     "or a newer one; --functions deploys older functions beside a newer schema (docs/operations.md, Go back)",
 };
 
-/** Why it failed: of an answer in JSON the message, else its last words. */
+/** Why it failed: of an answer in JSON the message, of a statement what PostgreSQL said, else its last words. */
 function reasonOf(out: string, err: string): string {
   for (const text of [out.trim(), ...`${out}\n${err}`.split("\n")]) {
     const { code, message } = errorIn(text);
     if (code && code in inOurWords) return inOurWords[code]!;
     if (message) return lastWords(message);
   }
-  return lastWords(err.trim() || out);
+  const said = sqlError.exec(err);
+  return said ? firstWords(err.slice(said.index)) : lastWords(err.trim() || out);
 }
 
 /** The error in an answer in JSON; nothing in any other text. */
@@ -94,9 +108,11 @@ function errorIn(text: string): { code?: string; message?: string } {
   }
 }
 
-/** The end of what a program said, without its advice to ask for more. */
-function lastWords(text: string): string {
-  const lines = text.split("\n").map((line) => line.trim())
+const firstWords = (text: string) => wordsOf(text).slice(0, 6).join("\n  ");
+const lastWords = (text: string) => wordsOf(text).slice(-6).join("\n  ");
+
+/** The lines that a program said, without its advice to ask for more. */
+function wordsOf(text: string): string[] {
+  return text.split("\n").map((line) => line.trim())
     .filter((line) => line && !line.startsWith("Try rerunning"));
-  return lines.slice(-6).join("\n  ");
 }

@@ -59,6 +59,7 @@ export async function deploy(args: string[], surroundings = usual): Promise<void
     bundles,
     project: `--remote=${read.ref}`,
     database: `--remote=${read.database ?? read.ref}`,
+    print,
   };
   print(`Barid ${version} to ${read.ref} (${read.url})`);
   const changing: Step[] = [];

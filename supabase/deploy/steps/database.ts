@@ -1,5 +1,6 @@
 /** Migrations, and what the schedules in the database need to reach the functions. */
 import { Failure } from "../../local/failure.ts";
+import { type Cli, CliFailure } from "../cli.ts";
 import { withPrivateFile } from "../private-file.ts";
 import type { Deployment, Step } from "./step.ts";
 
@@ -12,10 +13,37 @@ export const migrations: Step = {
     );
     return migrations.map((file) => `apply ${file}`);
   },
-  async apply({ cli, database }) {
-    await cli.run("db", "push", database);
+  async apply({ cli, database, print }) {
+    await push(cli, database, print);
   },
 };
+
+/** A deadlock with calls, and a lock that they held for too long: what PostgreSQL undoes and another try may do. */
+const metCalls = ["40P01", "55P03"];
+const tries = 5;
+
+/**
+ * Applies the migrations while calls are made. One that meets them is undone by PostgreSQL, and the next push begins with it;
+ * that is tried five times. Answers how often it pushed. Fails with what PostgreSQL said.
+ */
+export async function push(
+  cli: Cli,
+  database: string,
+  print: (line: string) => void,
+): Promise<number> {
+  for (let pushed = 1;; pushed++) {
+    try {
+      await cli.run("db", "push", database);
+      return pushed;
+    } catch (error) {
+      const again = error instanceof CliFailure && metCalls.includes(error.sqlState ?? "");
+      if (!again || pushed === tries) throw error;
+      print(
+        `A migration met calls and was undone (${error.sqlState}): push ${pushed + 1} of ${tries}.`,
+      );
+    }
+  }
+}
 
 /** Migrations schedule the jobs; pg_cron finds the functions by two secrets in Vault. */
 export const schedules: Step = {

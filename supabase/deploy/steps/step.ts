@@ -10,6 +10,8 @@ export interface Deployment {
   /** `--remote=…` for commands that talk to the project, and for those that talk to its database. */
   project: string;
   database: string;
+  /** Tells the person who deploys how it goes. */
+  print(line: string): void;
 }
 
 /** A part of a deployment. It can be done again: what is as it should be is left alone. */

@@ -973,12 +973,12 @@ export interface paths {
   };
   "/tenants/me/api-keys": {
     parameters: { };
-    /** List the API keys of my tenant; never the keys themselves @description Who: permission manage:tenant. */ get: operations["get_tenants_me_api_keys"];
-    /** Make an API key for a program of my tenant; it is shown once @description Who: permission manage:tenant. */ post: operations["post_tenants_me_api_keys"];
+    /** List the API keys of my tenant, or of my own programs; never the keys themselves @description Who: permission manage:tenant, or role institution. */ get: operations["get_tenants_me_api_keys"];
+    /** Make an API key for a program of my tenant, or for my own; it is shown once @description Who: permission manage:tenant, or role institution. */ post: operations["post_tenants_me_api_keys"];
   };
   "/tenants/me/api-keys/{api_key_id}": {
     parameters: { };
-    /** End an API key, with the next call that uses it @description Who: permission manage:tenant. */ delete: operations["delete_tenants_me_api_keys_api_key_id"];
+    /** End an API key, with the next call that uses it @description Who: permission manage:tenant, or role institution. */ delete: operations["delete_tenants_me_api_keys_api_key_id"];
   };
   "/tenants/me/api-keys/{api_key_id}/take-over": {
     parameters: { };
@@ -1331,12 +1331,13 @@ export interface components {
       /** Permissions that the key has */ scopes: string[]; status: "active" | "stopped" | "expired" | "revoked";
     };
     /** This API key has ended. Make another. */ ApiKeyEndedError: { code?: "api_key_ended"; } & components["schemas"]["Error"];
-    /** This API key has expired. An administrator of the company makes another. */ ApiKeyExpiredError: { code?: "api_key_expired"; } & components["schemas"]["Error"];
+    /** This API key has expired. Another one has to be made. */ ApiKeyExpiredError: { code?: "api_key_expired"; } & components["schemas"]["Error"];
     /** {field} is not in the future. */ ApiKeyExpiryPastError: { code?: "api_key_expiry_past"; field?: string; } & components["schemas"]["Error"];
     /** {field} is more than a year away. A key ends within a year. */ ApiKeyExpiryTooFarError: { code?: "api_key_expiry_too_far"; field?: string; } & components["schemas"]["Error"];
+    /** You have {max} API keys already. End one that is not used any more. */ ApiKeyLimitReachedError: { code?: "api_key_limit_reached"; max?: string; } & components["schemas"]["Error"];
     /** A person does this: an API key may neither make keys or people, nor move money by itself. */ ApiKeyNotAPersonError: { code?: "api_key_not_a_person"; } & components["schemas"]["Error"];
     /** The API key was not found. */ ApiKeyNotFoundError: { code?: "api_key_not_found"; } & components["schemas"]["Error"];
-    /** This API key was revoked. An administrator of the company makes another. */ ApiKeyRevokedError: { code?: "api_key_revoked"; } & components["schemas"]["Error"];
+    /** This API key was revoked. Another one has to be made. */ ApiKeyRevokedError: { code?: "api_key_revoked"; } & components["schemas"]["Error"];
     /** A key may do nothing that you may not do yourself: {scopes}. */ ApiKeyScopeNotHeldError: { code?: "api_key_scope_not_held"; field?: string; scopes?: string[]; } & components["schemas"]["Error"];
     /** This API key has stopped: the person who answers for it may do nothing of what it is for any more. Another administrator takes it over, or makes another. */ ApiKeyStoppedError: { code?: "api_key_stopped"; } & components["schemas"]["Error"];
     ApproveOrder: { admin_notes?: string | null; estimated_delivery_date?: (string) | null; };
@@ -1730,7 +1731,7 @@ export interface components {
     CreateApiKey: {
       /** Format: date-time @description When it ends by itself: at most a year from now */ expires_at: string;
       /** What uses it, so that people know it again */ name: string;
-      /** Permissions that the key has */ scopes: ("view:tenant" | "manage:tenant" | "manage:operations:tenant" | "manage:module:warehouse")[];
+      /** Of the company's programs its permissions; of an institution's own program `own:institution` alone */ scopes: ("view:tenant" | "manage:tenant" | "manage:operations:tenant" | "manage:module:warehouse" | "own:institution")[];
     };
     CreateAssignment: {
       delivery_id: string;
@@ -2835,7 +2836,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation";
+      type: "api_key_expiring" | "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -4727,9 +4728,9 @@ export interface operations {
       /**
        * @description Please sign in.
        *
-       *     This API key has expired. An administrator of the company makes another.
+       *     This API key has expired. Another one has to be made.
        *
-       *     This API key was revoked. An administrator of the company makes another.
+       *     This API key was revoked. Another one has to be made.
        *
        *     This API key has stopped: the person who answers for it may do nothing of what it is for any more. Another administrator takes it over, or makes another.
        */
@@ -4860,9 +4861,9 @@ export interface operations {
       /**
        * @description Please sign in.
        *
-       *     This API key has expired. An administrator of the company makes another.
+       *     This API key has expired. Another one has to be made.
        *
-       *     This API key was revoked. An administrator of the company makes another.
+       *     This API key was revoked. Another one has to be made.
        *
        *     This API key has stopped: the person who answers for it may do nothing of what it is for any more. Another administrator takes it over, or makes another.
        */
@@ -11356,7 +11357,7 @@ export interface operations {
       200: { headers: { [name: string]: unknown; }; content: { "application/json": { active_tenant_id: string; } & components["schemas"]["Success"]; }; };
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
-      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
@@ -11523,7 +11524,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyScopeNotHeldError"] | components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyLimitReachedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -11672,7 +11673,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        /** One of them, or several with commas between */ type?: ("assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation") | ("assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation")[];
+        /** One of them, or several with commas between */ type?: ("api_key_expiring" | "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation") | ("api_key_expiring" | "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation")[];
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

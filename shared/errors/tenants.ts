@@ -21,6 +21,7 @@ export const tenantsErrors = {
   api_key_expiry_past: { status: 400, fields: ["field"] },
   api_key_expiry_too_far: { status: 400, fields: ["field"] },
   api_key_ended: 409,
+  api_key_limit_reached: { status: 409, fields: ["max"] },
   api_key_not_a_person: 403,
   last_tenant_admin: 409,
 

@@ -26,8 +26,10 @@ type Column = keyof typeof people;
 const columns = Object.keys(people) as Column[];
 
 let tenant: Tenant;
+/** A program of the company, and one of a merchant. */
 let program: Person;
-let grants: Record<Column | "key" | "system" | "service" | "mailbox", string[]>;
+let merchants: Person;
+let grants: Record<Column | "key" | "own key" | "system" | "service" | "mailbox", string[]>;
 
 /** All that a key of a tenant may carry. */
 const scopes = [
@@ -39,12 +41,13 @@ const scopes = [
 
 beforeAll(async () => {
   tenant = await newTenant();
-  const made = await tenant.admin.post("/tenants/me/api-keys", {
-    name: "All",
-    scopes,
-    expires_at: new Date(Date.now() + 86_400_000).toISOString(),
-  });
-  program = withKey(made.body.key);
+  const keyOf = async (maker: Person, scopes: string[]) => {
+    const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+    const made = await maker.post("/tenants/me/api-keys", { name: "All", scopes, expires_at });
+    return withKey(made.body.key);
+  };
+  program = await keyOf(tenant.admin, scopes);
+  merchants = await keyOf(tenant.institution, ["own:institution"]);
   const permissions = await sql<{ role_key: string; permission_key: string }[]>`
     select role_key, permission_key from tenancy.role_permissions`;
   const everything = await sql<{ key: string }[]>`select key from tenancy.permissions`;
@@ -60,6 +63,7 @@ beforeAll(async () => {
       ]];
     })) as Record<Column, string[]>,
     key: ["anyone", "api_key", ...scopes.map((scope) => `permission:${scope}`)],
+    "own key": ["anyone", "api_key", "type:institution", "role:institution"],
     system: ["anyone", "role:system_admin", ...everything.map(({ key }) => `permission:${key}`)],
     service: ["anyone", "service"],
     // Every caller who signed in by a mail to their address, in addition to their own kind.
@@ -92,18 +96,18 @@ test("without a token every endpoint that is not public answers 401", async () =
   expect(wrong).toEqual([]);
 });
 
-test.each([...columns, "key"] as const)(
+test.each([...columns, "key", "own key"] as const)(
   "%s gets 403 wherever the table says so",
   async (column) => {
     const refused = guarded.filter(({ endpoint }) => !isAdmitted(column, endpoint));
     const wrong = await tried(
       refused,
-      (operation) => call(operation, column === "key" ? program : tenant[column]),
+      (operation) => call(operation, callerOf(column)),
       (operation, { status, body }) => {
         const { name, endpoint } = operation;
         const code = told(
           operation,
-          column === "key" && endpoint.person
+          isKey(column) && endpoint.person
             ? "api_key_not_a_person"
             : endpoint.access.errorCode ?? "forbidden",
         );
@@ -113,6 +117,13 @@ test.each([...columns, "key"] as const)(
     expect(wrong).toEqual([]);
   },
 );
+
+const isKey = (column: string) => column === "key" || column === "own key";
+
+function callerOf(column: Column | "key" | "own key"): Person {
+  if (column === "key") return program;
+  return column === "own key" ? merchants : tenant[column];
+}
 
 /** The code an answer comes with; two endpoints keep theirs to themselves. */
 function told({ endpoint }: Operation, code: string): string | undefined {
@@ -128,10 +139,12 @@ function call({ endpoint, path }: Operation, person: typeof nobody) {
 
 function isAdmitted(
   column: keyof typeof grants,
-  { access, person }: Operation["endpoint"],
+  { access, person, tenant: mode }: Operation["endpoint"],
 ): boolean {
-  if (person && column === "key") return false;
-  return access.publicAccess === true || access.any.some((grant) => grants[column].includes(grant));
+  if (person && isKey(column)) return false;
+  // A merchant's key is the merchant in its company, and nobody elsewhere.
+  const held = column === "own key" && mode === "none" ? ["anyone", "api_key"] : grants[column];
+  return access.publicAccess === true || access.any.some((grant) => held.includes(grant));
 }
 
 /** Calls in small groups, so that the pool of the functions is never the thing that answers. */
@@ -150,7 +163,7 @@ async function tried<A>(
 }
 
 function describeAccess(): string {
-  const who = [...columns, "key", "system", "service"] as const;
+  const who = [...columns, "key", "own key", "system", "service"] as const;
   const wide = Math.max(...operations.map(({ name }) => name.length)) + 2;
   const head = "endpoint".padEnd(wide) + who.map((name) => name.padEnd(13)).join("") + "also";
   const rows = operations.map(({ name, endpoint }) => {

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { z } from "zod";
-import { apiKey, permission } from "../../../shared/api/access.ts";
+import { anyOf, apiKey, permission, role } from "../../../shared/api/access.ts";
 import { sha256Hex } from "../../../shared/http/actor.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { defineList, id, oneOf } from "../../../shared/api/list.ts";
@@ -32,7 +32,10 @@ function newKey(): string {
   return `barid_${Buffer.from(bytes).toString("base64url")}`;
 }
 
-/** Keys that a company's programs call with, as `x-api-key`. */
+/** Administrators make the company's keys; institutions those of their own programs, and see no others. */
+const makers = anyOf(permission("manage:tenant"), role("institution"));
+
+/** Keys that programs of a company, and of its merchants, call with, as `x-api-key`. */
 export const apiKeys: AnyEndpoint[] = [
   endpoint({
     method: "get",
@@ -46,8 +49,8 @@ export const apiKeys: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/me/api-keys",
-    summary: "List the API keys of my tenant; never the keys themselves",
-    access: permission("manage:tenant"),
+    summary: "List the API keys of my tenant, or of my own programs; never the keys themselves",
+    access: makers,
     query: list.query,
     response: ApiKeysResponse,
     run: ({ db, query }) => list.answer(db, query),
@@ -55,14 +58,19 @@ export const apiKeys: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/me/api-keys",
-    summary: "Make an API key for a program of my tenant; it is shown once",
-    access: permission("manage:tenant"),
+    summary: "Make an API key for a program of my tenant, or for my own; it is shown once",
+    access: makers,
     person: true,
     body: CreateApiKey,
     response: ApiKeyCreated,
     confidential: true,
     status: 201,
-    errors: ["api_key_scope_not_held", "api_key_expiry_past", "api_key_expiry_too_far"],
+    errors: [
+      "api_key_scope_not_held",
+      "api_key_expiry_past",
+      "api_key_expiry_too_far",
+      "api_key_limit_reached",
+    ],
     async run({ db, body }) {
       const [keyId, key] = [crypto.randomUUID(), newKey()];
       const made = {
@@ -94,7 +102,7 @@ export const apiKeys: AnyEndpoint[] = [
     method: "delete",
     path: "/me/api-keys/:api_key_id",
     summary: "End an API key, with the next call that uses it",
-    access: permission("manage:tenant"),
+    access: makers,
     params: ids("api_key_id"),
     response: ApiKeyResponse,
     errors: ["api_key_not_found"],

@@ -8,6 +8,7 @@ import { ofOrder, orderText, orderTexts } from "./order-notices.ts";
 
 /** Types of notifications and their texts. */
 const texts = {
+  api_key_expiring: "notification_api_key_expiring",
   assignment_created: "notification_assignment_created",
   bulk_assignment_created: "notification_bulk_assignment_created",
   assignment_returned: "notification_assignment_returned",

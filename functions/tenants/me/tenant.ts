@@ -10,6 +10,7 @@ export const myTenant: AnyEndpoint[] = [
     path: "/:tenantId/switch",
     summary: "Choose the tenant my next token names; refresh the token afterwards",
     access: member(),
+    person: true,
     tenant: "path",
     params: ids("tenantId"),
     response: SwitchResponse,

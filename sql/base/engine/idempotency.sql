@@ -4,7 +4,7 @@
 create or replace function private.idempotency_scope() returns text
 language plpgsql stable set search_path = '' as $$
 begin
-  return coalesce(app.tenant_id()::text, '-') || '/' || coalesce(app.user_id()::text, app.request_setting('api_key'), '-');
+  return coalesce(app.tenant_id()::text, '-') || '/' || coalesce(app.request_setting('api_key'), app.user_id()::text, '-');
 end $$;
 
 -- The remembered answer, or null when this transaction may do the work.

@@ -67,7 +67,8 @@ end $$;
 --         issued_at (of the token, seconds), mailbox (the bearer signed in by a mail to their address).
 -- Reads roles and permissions afresh, so taking a role away holds from the next request on.
 -- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
--- api_key_id names the key of the call, is_company_key says that it is one company's.
+-- api_key_id names the key of the call, is_company_key says that it is one company's. A key with the scope own:institution is its maker in their
+-- company, with an institution's grants and no others, and nobody outside it.
 -- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive; tenant_not_found only for those who
 -- may reach every tenant, since others must not learn which ids exist.
 create or replace function private.identify(
@@ -80,6 +81,8 @@ declare
   v_asked uuid := (claims ->> 'asked_tenant_id')::uuid;
   v_mode text := claims ->> 'tenant_mode';
   v_by_key boolean := claims ? 'api_key_hash';
+  -- A key by which an institution's own program acts as that institution.
+  v_own boolean := false;
   v_service boolean := coalesce((claims ->> 'service')::boolean, false);
   v_mailbox boolean := coalesce((claims ->> 'mailbox')::boolean, false);
   v_system boolean := false;
@@ -98,7 +101,16 @@ begin
     end if;
     tenant_id := coalesce(v_key.tenant_id, tenant_id);
     v_system := v_key.tenant_id is null;
-    grants := grants || '{api_key}' || array(select 'permission:' || s from unnest(v_key.scopes) s);
+    v_own := 'own:institution' = any (v_key.scopes);
+    if not v_own then
+      grants := grants || '{api_key}' || array(select 'permission:' || s from unnest(v_key.scopes) s);
+    elsif v_mode = 'none' then
+      -- Outside its company it is nobody, as every key.
+      grants := grants || '{api_key}';
+    else
+      user_id := (select k.created_by from tenancy.api_keys k where k.id = v_key.id);
+      grants := grants || '{api_key,type:institution,role:institution}';
+    end if;
     api_key_id := v_key.id;
     is_company_key := v_key.tenant_id is not null;
   elsif user_id is not null then
@@ -148,7 +160,7 @@ begin
   elsif v_mode = 'required' then
     perform app.fail('tenant_id_required');
   end if;
-  sees_tenant := v_by_key or v_system or v_service or coalesce('type:staff' = any (v_member), false);
+  sees_tenant := (v_by_key and not v_own) or v_system or v_service or coalesce('type:staff' = any (v_member), false);
 end $$;
 
 grant execute on function private.identify(jsonb) to barid_api;

@@ -74,7 +74,8 @@ begin
       or (p.made_by_tenant is null and u.email_confirmed_at is not null)));
 end $$;
 
--- Records that the caller confirmed their account just now; tokens of before, but those that prove the mailbox, hold no more.
+-- Records that the caller confirmed their account just now; tokens of before, but those that prove the mailbox, hold no more, nor do keys of their
+-- own programs: the person who made the account could have made them.
 -- Fails: mailbox_not_proven.
 create or replace function tenancy.prove_account() returns timestamptz
 language plpgsql security definer set search_path = '' as $$
@@ -85,6 +86,8 @@ begin
     perform app.fail('mailbox_not_proven');
   end if;
   update tenancy.profiles p set proven_at = v_now where p.id = app.user_id();
+  update tenancy.api_keys k set revoked_at = v_now
+  where k.created_by = app.user_id() and k.scopes = '{own:institution}' and k.revoked_at is null;
   return v_now;
 end $$;
 

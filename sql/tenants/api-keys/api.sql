@@ -29,19 +29,24 @@ begin
 end $$;
 grant execute on function tenancy.api_key_mine(jsonb) to barid_caller;
 
--- Those of these scopes that the caller may not use. -> text[]
+-- Those of these scopes that the caller may not use; beside own:institution no other, since a key is either a merchant's or the company's. -> text[]
 create or replace function tenancy.scopes_not_held(scopes text[]) returns text[]
 language plpgsql stable set search_path = '' as $$
 begin
+  if 'own:institution' = any (scopes) and app.has_role('institution') then
+    return array_remove(scopes, 'own:institution');
+  end if;
   return array(select s from unnest(scopes) s where not app.has_permission(s));
 end $$;
 
--- Makes a key that may do what its scopes, names of permissions, allow: nothing that its maker may not, and for a year at most.
+-- Makes a key that may do what its scopes allow: nothing that its maker may not, and for a year at most. An institution has ten that have not
+-- ended.
 -- {name, scopes, expires_at, made: {id, hash (hex), hint, key (sealed)}} -> {api_key, key (sealed)}
--- Fails: api_key_scope_not_held {scopes}, api_key_expiry_past, api_key_expiry_too_far.
+-- Fails: api_key_scope_not_held {scopes}, api_key_expiry_past, api_key_expiry_too_far, api_key_limit_reached {max}.
 create or replace function tenancy.api_key_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
+  v_max constant integer := 10;
   v_id uuid := (input #>> '{made,id}')::uuid;
   v_scopes text[] := array(select distinct s.value from jsonb_array_elements_text(input -> 'scopes') s order by s.value);
   v_beyond text[] := tenancy.scopes_not_held(v_scopes);
@@ -53,6 +58,14 @@ begin
     perform app.fail('api_key_expiry_past', '{"field": "expires_at"}');
   elsif v_expires > now() + interval '1 year' then
     perform app.fail('api_key_expiry_too_far', '{"field": "expires_at"}');
+  end if;
+  if 'own:institution' = any (v_scopes) then
+    -- Two at once would both count nine.
+    perform pg_advisory_xact_lock(hashtextextended('api_keys/' || app.tenant_id() || '/' || app.user_id(), 0));
+    if (select count(*) from tenancy.api_keys k
+        where k.tenant_id = app.tenant_id() and k.created_by = app.user_id() and k.revoked_at is null and k.expires_at > now()) >= v_max then
+      perform app.fail('api_key_limit_reached', jsonb_build_object('max', v_max));
+    end if;
   end if;
   insert into tenancy.api_keys (id, tenant_id, name, key_hash, hint, scopes, created_by, expires_at)
   values (v_id, app.tenant_id(), input ->> 'name', decode(input #>> '{made,hash}', 'hex'), input #>> '{made,hint}', v_scopes,
@@ -84,14 +97,14 @@ begin
   return jsonb_build_object('api_key', tenancy.api_key_of(v_id));
 end $$;
 
--- The keys of a person that do nothing any more, for the answer that shuts them out. -> [{id, name, hint}]
+-- The company's keys that a person made and that do nothing any more, for the answer that shuts them out. -> [{id, name, hint}]
 create or replace function tenancy.api_keys_stopped(maker uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'hint', k.hint) order by k.created_at, k.id), '[]')
     from tenancy.api_keys k
-    where k.created_by = maker and k.revoked_at is null and k.expires_at > now()
+    where k.created_by = maker and k.revoked_at is null and k.expires_at > now() and k.scopes <> '{own:institution}'
       and cardinality(private.api_key_scopes(k.tenant_id, maker, k.scopes)) = 0);
 end $$;
 
@@ -105,7 +118,7 @@ begin
   return null;
 end $$;
 
--- Warns companies of their keys that end within 14 days, once each. Run by cron. -> how many.
+-- Warns of keys that end within 14 days, once each: the company by an event, and the person who answers for the key. Run by cron. -> how many.
 create or replace function tenancy.api_keys_warn() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -122,6 +135,10 @@ begin
     perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'api_key.expiring', 'source_module', 'tenants',
       'entity_type', 'api_key', 'entity_id', v_key.id, 'event_data', jsonb_build_object('api_key_id', v_key.id,
         'name', v_key.name, 'hint', v_key.hint, 'expires_at', v_key.expires_at, 'created_by', v_key.created_by))));
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    select u.tenant_id, u.user_id, 'api_key_expiring', jsonb_build_object('api_key_id', v_key.id, 'name', v_key.name, 'hint', v_key.hint,
+      'expires_at', v_key.expires_at, 'expires_on', (v_key.expires_at at time zone app.timezone())::date)
+    from tenancy.tenant_users u where u.tenant_id = v_key.tenant_id and u.user_id = v_key.created_by and u.is_active;
     v_count := v_count + 1;
   end loop;
   perform set_config('app.tenant_id', '', true);

@@ -1,10 +1,10 @@
--- Keys are made and seen by a tenant's administrators. What a key is, not even they read again.
-select app.tenant_table('tenancy.api_keys', own => '{}', operations => 'insert', hidden => 'key_hash,last_used_at,warned_at',
-  write_condition => $$app.has_permission('manage:tenant')$$);
+-- Keys are made and seen by a tenant's administrators, and an institution's by itself. What a key is, not even they read again.
+select app.tenant_table('tenancy.api_keys', own => '{created_by}', operations => 'insert', hidden => 'key_hash,last_used_at,warned_at',
+  write_condition => $$app.has_permission('manage:tenant') or app.has_role('institution')$$);
 
 drop policy if exists administrators on tenancy.api_keys;
 create policy administrators on tenancy.api_keys as restrictive for all to barid_caller
-  using ((select app.has_permission('manage:tenant')));
+  using ((select app.has_permission('manage:tenant')) or (scopes = '{own:institution}' and created_by = (select app.user_id())));
 
 revoke select on tenancy.api_keys from barid_caller;
 

@@ -176,7 +176,7 @@ describe("taking a key over", () => {
   });
 });
 
-test("fourteen days before a key ends its company hears of it, once", async () => {
+test("fourteen days before a key ends its company and the person who answers for it hear of it, once", async () => {
   const own = await newTenant();
   const key = async (name: string, days: number) =>
     (await own.admin.post(path, { name, scopes, expires_at: inDays(days) })).body.api_key;
@@ -197,6 +197,11 @@ test("fourteen days before a key ends its company hears of it, once", async () =
       created_by: own.admin.id,
     },
   }]);
+  const { body } = await own.admin.get("/tenants/me/notifications?type=api_key_expiring");
+  expect(body.data).toMatchObject([{ payload: { api_key_id: soon.id, name: "Soon" } }]);
+  expect(body.data[0].message).toMatch(
+    new RegExp(`^The API key Soon \\(…${soon.hint}\\) ends on \\d{4}-\\d\\d-\\d\\d\\.`),
+  );
 });
 
 describe("the list", () => {

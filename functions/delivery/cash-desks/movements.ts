@@ -12,10 +12,11 @@ import {
   sinceDay,
   someOf,
   untilDay,
+  words,
 } from "../../../shared/api/list.ts";
 import { Currency, Id, Pagination, Person, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { deskReaders } from "../cod/access.ts";
-import { Kind as TransferKind, OwnerType, words } from "./schemas.ts";
+import { Kind as TransferKind, OwnerType } from "./schemas.ts";
 
 const Kind = z.enum([
   "remittance",

@@ -1,6 +1,14 @@
 /** Statements of what merchants are due, and their payouts. */
 import { z } from "zod";
-import { defineList, equal, id, sinceDay, someOf, untilDay } from "../../../shared/api/list.ts";
+import {
+  defineList,
+  equal,
+  id,
+  sinceDay,
+  someOf,
+  untilDay,
+  words,
+} from "../../../shared/api/list.ts";
 import {
   Currency,
   DayOrInstant,
@@ -16,7 +24,6 @@ import {
 const Status = z.enum(["open", "paid", "void"]);
 const Method = z.enum(["cash", "bank", "gateway_transfer"]);
 const Kind = z.enum(["cod", "delivery_fee", "refund", "adjustment"]);
-const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
 
 export const OpenStatement = z.strictObject({
   owner_user_id: Id,

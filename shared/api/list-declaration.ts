@@ -75,6 +75,8 @@ export interface ListQuery {
   fields?: readonly string[];
   /** Set when the rows are read by position and not by page. */
   keyset?: Keyset;
+  /** How a file writes times: `local` on the clock of the company. */
+  times?: "utc" | "local";
 }
 
 const declarations = new WeakMap<z.ZodType, ListDeclaration>();

@@ -18,7 +18,7 @@ const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() }).meta
 const Status = z.enum(["collected", "remitted", "settled_by_wallet"]);
 export const statuses = words(Status);
 
-const Collection = z.object({
+export const Collection = z.object({
   id: Id,
   delivery_id: Id,
   driver_id: Id,

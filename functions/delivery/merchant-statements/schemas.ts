@@ -3,6 +3,7 @@ import { z } from "zod";
 import {
   defineList,
   equal,
+  fileParameters,
   id,
   sinceDay,
   someOf,
@@ -97,7 +98,7 @@ const StatementWithPayouts = Statement.extend({
   })).describe("All its payouts, the newest first, reversed ones too"),
 }).meta({ id: "MerchantStatementWithPayouts" });
 
-const Line = z.strictObject({
+export const Line = z.strictObject({
   delivery: z.strictObject({
     id: Id,
     delivery_code: z.int(),
@@ -113,11 +114,11 @@ const Line = z.strictObject({
 }).meta({ id: "MerchantStatementLine" });
 
 /** The form of a detail: as JSON, or its rows as a file. */
-export const StatementForm = z.object({
-  format: z.enum(["json", "csv"]).optional().meta({
-    description: "`csv`: one row a delivery, and one for each line without a delivery, as a file",
-  }),
-});
+export const StatementForm = z.object(
+  fileParameters(
+    "`csv`: one row a delivery, and one for each line without a delivery, as a file",
+  ),
+);
 
 export const VerifyStatement = z.object({
   hash: z.string().regex(/^[0-9a-fA-F]{32}$/).meta({

@@ -1,5 +1,6 @@
 /** The fees that a company earned with deliveries, and their direct costs. */
 import { z } from "zod";
+import { fileParameters } from "../../../shared/api/list.ts";
 import { Currency, Day, Person } from "../../../shared/schemas/schemas.ts";
 
 export const RevenueQuery = z.object({
@@ -12,9 +13,7 @@ export const RevenueQuery = z.object({
     description: "The rows; without it there are only the totals",
   }),
   currency: Currency.optional(),
-  format: z.enum(["json", "csv"]).optional().meta({
-    description: "`csv`: the rows as a file, without `group_by` the totals",
-  }),
+  ...fileParameters("`csv`: the rows as a file, without `group_by` the totals"),
 });
 
 const sums = {

@@ -8016,7 +8016,7 @@ export interface operations {
     parameters: {
       query?: {
         currency?: components["parameters"]["currency"];
-        /** The first day, in the company's time zone; unless said the first of the month of date_to */ date_from?: string;
+        /** The first day, in the company's time zone; unless said the first of the month of date_to. At most 3,660 days, by day 400 */ date_from?: string;
         /** The last day; today unless said */ date_to?: string; format?: "json" | "csv";
         /** The rows; without it there are only the totals */ group_by?: "day" | "month" | "merchant";
         language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];

@@ -111,6 +111,7 @@ export function keysetCondition(list: KeysetSource, keyset: Keyset): string {
   const id = `($1 #>> '{after,id}')::${list.idType ?? "uuid"}`;
   if (keyset.by === "created") {
     if (!keyset.after) return "true";
+    if (list.readBy === "id") return `r.id < ${id}`;
     return `(${positionColumn(list, keyset)}, r.id) < (($1 #>> '{after,at}')::timestamptz, ${id})`;
   }
   // A transaction that is still open may commit rows with a smaller number later: until then, they and all after

@@ -44,6 +44,9 @@ export function contains(column: string): Filter {
   };
 }
 
+/** The words of an enum, as these filters take them. */
+export const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
+
 /** One of a set of words. */
 export function oneOf(column: string, words: readonly [string, ...string[]]): Filter {
   return { schema: z.enum(words), condition: (value) => `r.${column} = ${asText(value)}` };

@@ -20,8 +20,13 @@ export interface ListDeclaration {
   params?: Filters;
   columns?: Filters;
   limit: { default: number; max: number };
-  /** A time that every row has: what the whole list is read by; `created_at` unless said. */
+  /** A time that every row has, or `id` where that counts up: what the whole list is read by; `created_at` unless said. */
   readBy?: string;
+  /**
+   * No index gives the order of the whole list: the rows of a page are found first, and only they are joined with what the view adds.
+   * It pays where an index holds all that the order and the view's conditions ask.
+   */
+  sortedFirst?: true;
   /** The type of the view's `id`; uuid unless said. */
   idType?: "bigint";
   /** Columns of the view that only this engine reads. */
@@ -70,6 +75,8 @@ export interface ListQuery {
   fields?: readonly string[];
   /** Set when the rows are read by position and not by page. */
   keyset?: Keyset;
+  /** How a file writes times: `local` on the clock of the company. */
+  times?: "utc" | "local";
 }
 
 const declarations = new WeakMap<z.ZodType, ListDeclaration>();

@@ -134,7 +134,9 @@ function pageOf(list: ListDeclaration, query: ListQuery, narrowing: Narrowing): 
   const select = (columns: string) =>
     `select ${columns} from ${from} where ${where} order by ${order} ${sliceOf(query)}`;
   const narrowed = conditions.some(({ unasked }) => !unasked);
-  const sortedFirst = !keyset && (narrowed || query.sort_by !== undefined);
+  const sortedFirst = keyset
+    ? list.sortedFirst && keyset.by === "created"
+    : list.sortedFirst || narrowed || query.sort_by !== undefined;
   return sortedFirst
     ? `select ${row} from (${select("r.id")}) i join ${from} on r.id = i.id order by ${order}`
     : select(row);

@@ -68,10 +68,9 @@ function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
     ...pageParameters(list.limit),
     sort_by: z.enum(list.sort).optional(),
     sort_order: z.enum(["asc", "desc"]).optional(),
-    format: z.enum(["json", "csv"]).optional().meta({
-      description:
-        "`csv`: every row the filters leave, newest first, as a file; with `updated_since` or `cursor` what changed, in that order",
-    }),
+    ...fileParameters(
+      "`csv`: every row the filters leave, newest first, as a file; with `updated_since` or `cursor` what changed, in that order",
+    ),
   };
   if (list.changes) Object.assign(shape, changesParameters);
   if (list.search) shape.search = z.string().max(200).optional();
@@ -96,9 +95,16 @@ function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
         ) => [name, query[name]]),
       ),
       keyset: parseKeyset(sent, clamp(sent.limit, 1, list.limit.max, list.limit.default)),
+      times: sent.times as ListQuery["times"],
     };
   }) as unknown as z.ZodType<ListQuery>;
 }
+
+/** The parameters of what can be had as a file. `format` says of what rows. */
+export const fileParameters = (format?: string) => ({
+  format: z.enum(["json", "csv"]).optional().meta(format ? { description: format } : {}),
+  times: z.enum(["utc", "local"]).optional(),
+});
 
 /** The parameters that choose a page, for a list that is not declared over a view as well. */
 export const pageParameters = (rows: ListDeclaration["limit"]) => ({

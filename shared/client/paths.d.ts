@@ -4091,7 +4091,9 @@ export interface components {
     serial_number: string; /** Settled from then on */ settled_at_from: string; /** Settled until then */ settled_at_to: string;
     /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc"; source_warehouse_id: string;
     /** One of them, or several with commas between */ status: ("collected" | "remitted" | "settled_by_wallet") | ("collected" | "remitted" | "settled_by_wallet")[];
-    /** Another tenant of yours than the token's */ tenant_id: string; /** To the end of this day, or this moment */ to_date: string;
+    /** Another tenant of yours than the token's */ tenant_id: string;
+    /** Of a file: `local` writes times as `2026-11-30 15:00:00` on the company's clock, which spreadsheets take for dates; `utc` unless said. Nothing else changes */ times: "utc" | "local";
+    /** To the end of this day, or this moment */ to_date: string;
     /** Only rows changed since then, in the order of their changes; `next_cursor` leads on from there, and `total` is the number of rows of this answer */ updated_since: string;
     user_id: string; warehouse_id: string; /** The event's id */ webhook_id: string;
     /** `v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` with the subscription's secret, in Base64; of two, a space is between them */ webhook_signature: string;
@@ -4111,7 +4113,7 @@ export interface operations {
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("booking" | "booked" | "cancelling" | "cancelled") | ("booking" | "booked" | "cancelling" | "cancelled")[];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4234,7 +4236,7 @@ export interface operations {
         /** Column that orders the rows */ sort_by?: "collected_at" | "amount" | "delivery_code" | "remitted_at";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("owed" | "remitted" | "written_off") | ("owed" | "remitted" | "written_off")[];
-        tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"]; to_date?: components["parameters"]["to_date"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { carrier_code: components["parameters"]["path_carrier_code"]; };
@@ -4272,7 +4274,7 @@ export interface operations {
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; reversed?: components["parameters"]["reversed"];
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "remitted_at" | "amount";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        to_date?: components["parameters"]["to_date"];
+        times?: components["parameters"]["times"]; to_date?: components["parameters"]["to_date"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { carrier_code: components["parameters"]["path_carrier_code"]; };
@@ -4475,7 +4477,7 @@ export interface operations {
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "city" | "full_address";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        zone_id?: components["parameters"]["zone_id"];
+        times?: components["parameters"]["times"]; zone_id?: components["parameters"]["zone_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4620,7 +4622,8 @@ export interface operations {
         /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"];
         /** Column that orders the rows */ sort_by?: "assignment_time"; sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("pending" | "assigned" | "accepted" | "rejected" | "completed" | "returned") | ("pending" | "assigned" | "accepted" | "rejected" | "completed" | "returned")[];
-        tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
+        updated_since?: components["parameters"]["updated_since"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -5057,7 +5060,7 @@ export interface operations {
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "balance" | "full_name" | "last_moved_at" | "currency";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        user_id?: components["parameters"]["user_id"];
+        times?: components["parameters"]["times"]; user_id?: components["parameters"]["user_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -5095,7 +5098,7 @@ export interface operations {
         /** Whose account it is */ owner_type?: "staff" | "driver" | "tenant"; page?: components["parameters"]["page"];
         reference_id?: components["parameters"]["reference_id"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"]; user_id?: components["parameters"]["user_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"]; user_id?: components["parameters"]["user_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -5137,7 +5140,7 @@ export interface operations {
         page?: components["parameters"]["page"]; /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "paid_at";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("open" | "paid") | ("open" | "paid")[];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -5181,8 +5184,8 @@ export interface operations {
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "reversed_at" | "from_user_name" | "to_user_name" | "wallet_owner_name";
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"]; to_user_id?: string;
-        wallet_id?: string;
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"]; to_user_id?: string; wallet_id?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -5277,7 +5280,7 @@ export interface operations {
         settled_at_from?: components["parameters"]["settled_at_from"]; settled_at_to?: components["parameters"]["settled_at_to"];
         /** Column that orders the rows */ sort_by?: "collected_at" | "delivery_code" | "amount" | "status" | "remitted_at" | "settled_at" | "customer_name" | "driver_name";
         sort_order?: components["parameters"]["sort_order"]; status?: components["parameters"]["status"];
-        tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"]; to_date?: components["parameters"]["to_date"];
         updated_since?: components["parameters"]["updated_since"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -5361,7 +5364,7 @@ export interface operations {
         settled_at_from?: components["parameters"]["settled_at_from"]; settled_at_to?: components["parameters"]["settled_at_to"];
         /** Column that orders the rows */ sort_by?: "collected_at" | "delivery_code" | "amount" | "status" | "remitted_at" | "settled_at" | "customer_name" | "driver_name";
         sort_order?: components["parameters"]["sort_order"]; status?: components["parameters"]["status"];
-        tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"]; to_date?: components["parameters"]["to_date"];
         updated_since?: components["parameters"]["updated_since"];
       };
     };
@@ -5402,7 +5405,7 @@ export interface operations {
         /** Column that orders the rows */ sort_by?: "created_at" | "declared_amount" | "counted_at";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("declared" | "counted" | "discrepancy" | "resolved" | "cancelled") | ("declared" | "counted" | "discrepancy" | "resolved" | "cancelled")[];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -5614,7 +5617,7 @@ export interface operations {
       query?: {
         as_of?: components["parameters"]["as_of"]; language?: components["parameters"]["language"];
         /** The part of the reconciliation that the file has */ part?: "drivers" | "carriers" | "desks" | "driver_pay" | "held" | "statements";
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
     };
     responses: {
@@ -5638,6 +5641,7 @@ export interface operations {
         reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "settled_at" | "total" | "collections" | "driver_name" | "receiver_name" | "reversed_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -5914,7 +5918,8 @@ export interface operations {
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "delivery_code" | "status";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled") | ("draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled")[];
-        tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
+        updated_since?: components["parameters"]["updated_since"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6864,7 +6869,7 @@ export interface operations {
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"];
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6917,7 +6922,7 @@ export interface operations {
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("open" | "resolved") | ("open" | "resolved")[];
-        tenant_id?: components["parameters"]["tenant_id"]; type?: string;
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"]; type?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6958,7 +6963,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7000,7 +7005,7 @@ export interface operations {
         page?: components["parameters"]["page"]; payout_id?: string; /** Column that orders the rows */ sort_by?: "accrued_at" | "amount" | "paid_at";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("accrued" | "paid" | "reversed") | ("accrued" | "paid" | "reversed")[];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7034,6 +7039,7 @@ export interface operations {
         /** How it was paid */ method?: "wallet" | "cash"; page?: components["parameters"]["page"]; reversed?: components["parameters"]["reversed"];
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "paid_at" | "amount";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7111,7 +7117,8 @@ export interface operations {
         language?: components["parameters"]["language"]; /** 1 to 12 */ month?: number; page?: number; page_size?: number;
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "total_deliveries" | "driver_id" | "driver_name" | "period_month" | "period_year" | "successful_deliveries" | "failed_deliveries" | "on_time_deliveries" | "late_deliveries" | "success_rate" | "on_time_rate" | "average_delivery_time_minutes" | "total_distance_km" | "km_per_delivery" | "total_delivery_value" | "handled_legs";
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"]; year?: number;
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"]; year?: number;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7234,7 +7241,8 @@ export interface operations {
         /** Column that orders the rows */ sort_by?: "created_at" | "full_name" | "status" | "capacity_used" | "updated_at";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("active" | "inactive") | ("active" | "inactive")[];
-        tenant_id?: components["parameters"]["tenant_id"]; vehicle_id?: string; zone_id?: components["parameters"]["zone_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"]; vehicle_id?: string;
+        zone_id?: components["parameters"]["zone_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7361,7 +7369,8 @@ export interface operations {
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("pending" | "completed" | "cancelled") | ("pending" | "completed" | "cancelled")[];
-        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
+        warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7410,6 +7419,7 @@ export interface operations {
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7450,7 +7460,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "full_name" | "email" | "branches_count"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7493,6 +7503,7 @@ export interface operations {
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { institution_user_id: components["parameters"]["path_institution_user_id"]; };
@@ -7646,6 +7657,7 @@ export interface operations {
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "owner_name" | "balance" | "held" | "available" | "stated";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7688,7 +7700,7 @@ export interface operations {
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "opened_at" | "net" | "paid_at";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("open" | "paid" | "void") | ("open" | "paid" | "void")[];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7725,7 +7737,7 @@ export interface operations {
     parameters: {
       query?: {
         fields?: components["parameters"]["fields"]; format?: "json" | "csv"; language?: components["parameters"]["language"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { id: components["parameters"]["path_id"]; };
     };
@@ -8005,10 +8017,10 @@ export interface operations {
     parameters: {
       query?: {
         currency?: components["parameters"]["currency"];
-        /** The first day, in the company's time zone; unless said the first of the month of date_to */ date_from?: string;
+        /** The first day, in the company's time zone; unless said the first of the month of date_to. At most 3,660 days, by day 400 */ date_from?: string;
         /** The last day; today unless said */ date_to?: string; format?: "json" | "csv";
         /** The rows; without it there are only the totals */ group_by?: "day" | "month" | "merchant";
-        language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
+        language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -8045,6 +8057,7 @@ export interface operations {
         /** How fast the service is */ service_level?: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "default_price" | "unit_min" | "unit_max" | "service_level" | "estimated_delivery_time_min" | "estimated_delivery_time_max" | "priority" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -8205,7 +8218,7 @@ export interface operations {
         institution_user_id?: components["parameters"]["institution_user_id"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "batch_number" | "quantity"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -8298,6 +8311,7 @@ export interface operations {
         /** Why, in words or from the list */ reason?: string; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "manifest_number" | "barcode_value" | "resolved_at";
         sort_order?: components["parameters"]["sort_order"]; status?: "open" | "resolved"; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -8526,7 +8540,7 @@ export interface operations {
         /** Column that orders the rows */ sort_by?: "created_at" | "manifest_number" | "status" | "updated_at";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled") | ("draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled")[];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -8873,6 +8887,7 @@ export interface operations {
         page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -8994,6 +9009,7 @@ export interface operations {
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "unit_capacity" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -9054,6 +9070,7 @@ export interface operations {
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "balance" | "owner_name" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -9156,7 +9173,7 @@ export interface operations {
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { id: components["parameters"]["path_id"]; };
     };
@@ -9201,7 +9218,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -9256,7 +9273,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "updated_at"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -9384,7 +9401,7 @@ export interface operations {
         /** One of them, or several with commas between */ outcome?: ("processed" | "ignored" | "unmatched") | ("processed" | "ignored" | "unmatched")[];
         page?: components["parameters"]["page"]; payment_id?: string; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "event_type" | "outcome"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -9497,6 +9514,7 @@ export interface operations {
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "city" | "is_default";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -9628,6 +9646,7 @@ export interface operations {
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "sort_order" | "created_at" | "title" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -9968,6 +9987,7 @@ export interface operations {
         /** Whether an approved store is open */ publish_status?: "published" | "unpublished"; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "submitted_at" | "store_name" | "status";
         sort_order?: components["parameters"]["sort_order"]; status?: "draft" | "pending_approval" | "approved" | "rejected" | "inactive";
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -10010,7 +10030,7 @@ export interface operations {
         /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "createdAt" | "totalPrice"; sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered" | "approved") | ("pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered" | "approved")[];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -10054,7 +10074,8 @@ export interface operations {
         /** Column that orders the rows */ sort_by?: "createdAt" | "finalAmount" | "deliveryFee" | "discountAmount" | "totalItems" | "status";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered") | ("pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered")[];
-        tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
+        updated_since?: components["parameters"]["updated_since"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -10392,6 +10413,7 @@ export interface operations {
         search?: components["parameters"]["search"]; /** Stock keeping unit, unique in the tenant */ sku?: string;
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "title" | "min_price";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -10626,6 +10648,7 @@ export interface operations {
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "title" | "min_price"; sort_order?: components["parameters"]["sort_order"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { store_name: components["parameters"]["path_store_name"]; };
     };
@@ -10681,7 +10704,7 @@ export interface operations {
         /** 1 to 5 */ rating?: "1" | "2" | "3" | "4" | "5"; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "rating" | "status" | "reviewed_at";
         sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "approved" | "rejected";
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -10736,7 +10759,7 @@ export interface operations {
         sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
         /** Part of the system that published it */ source_module?: string;
         /** One of them, or several with commas between */ status?: ("pending" | "processed" | "failed") | ("pending" | "processed" | "failed")[];
-        /** Part of the system it is meant for; null: any */ target_module?: string; tenant_id?: string;
+        /** Part of the system it is meant for; null: any */ target_module?: string; tenant_id?: string; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -10898,6 +10921,7 @@ export interface operations {
         /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "slug" | "status";
         sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "active" | "suspended" | "archived";
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11010,7 +11034,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "email" | "expires_at"; sort_order?: components["parameters"]["sort_order"];
-        status?: "pending" | "accepted" | "declined" | "revoked" | "expired";
+        status?: "pending" | "accepted" | "declined" | "revoked" | "expired"; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
@@ -11371,7 +11395,8 @@ export interface operations {
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         role?: "tenant_admin" | "operations_manager" | "dispatcher" | "warehouse_manager" | "warehouse_staff" | "driver" | "institution" | "customer";
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "full_name" | "email" | "updated_at";
-        sort_order?: components["parameters"]["sort_order"]; type?: "staff" | "driver" | "institution" | "customer";
+        sort_order?: components["parameters"]["sort_order"]; times?: components["parameters"]["times"];
+        type?: "staff" | "driver" | "institution" | "customer";
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
@@ -11498,6 +11523,7 @@ export interface operations {
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name"; sort_order?: components["parameters"]["sort_order"];
         status?: "active" | "stopped" | "expired" | "revoked"; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11573,7 +11599,7 @@ export interface operations {
         language?: components["parameters"]["language"]; /** Rows of a page: 50, at most 200 */ limit?: number;
         page?: components["parameters"]["page"]; request_id?: string; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        /** To the end of this day, or this moment */ to?: string;
+        times?: components["parameters"]["times"]; /** To the end of this day, or this moment */ to?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11673,6 +11699,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
         /** One of them, or several with commas between */ type?: ("api_key_expiring" | "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation") | ("api_key_expiring" | "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation")[];
         unread?: boolean | ("true" | "false");
       };
@@ -11887,7 +11914,8 @@ export interface operations {
         lot_number?: components["parameters"]["lot_number"]; page?: components["parameters"]["page"]; reserved_for_id?: string;
         search?: components["parameters"]["search"]; serial_number?: components["parameters"]["serial_number"];
         /** Column that orders the rows */ sort_by?: "created_at" | "quantity" | "updated_at"; sort_order?: components["parameters"]["sort_order"];
-        status?: string; tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
+        status?: string; tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
+        warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11911,6 +11939,7 @@ export interface operations {
         search?: components["parameters"]["search"]; /** Stock keeping unit, unique in the tenant */ sku?: string;
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "sku" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -12043,6 +12072,7 @@ export interface operations {
         page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "reference_number"; sort_order?: components["parameters"]["sort_order"];
         source_warehouse_id?: components["parameters"]["source_warehouse_id"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -12161,7 +12191,7 @@ export interface operations {
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "units_missing" | "differences";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        warehouse_id?: components["parameters"]["warehouse_id"];
+        times?: components["parameters"]["times"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -12276,6 +12306,7 @@ export interface operations {
         performed_by?: string; reference_id?: components["parameters"]["reference_id"]; search?: components["parameters"]["search"];
         serial_number?: components["parameters"]["serial_number"]; /** Column that orders the rows */ sort_by?: "created_at" | "quantity";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
         /** One of them, or several with commas between */ transaction_type?: ("initial_stock" | "receive" | "pick" | "move" | "adjust" | "return" | "count" | "transfer_in" | "transfer_out" | "write_off") | ("initial_stock" | "receive" | "pick" | "move" | "adjust" | "return" | "count" | "transfer_in" | "transfer_out" | "write_off")[];
         warehouse_id?: components["parameters"]["warehouse_id"];
       };
@@ -12299,7 +12330,8 @@ export interface operations {
         format?: components["parameters"]["format"]; item_id?: components["parameters"]["item_id"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; /** Why, in words or from the list */ reason?: string;
         sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"]; written_off_by?: string;
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
+        warehouse_id?: components["parameters"]["warehouse_id"]; written_off_by?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -12467,7 +12499,7 @@ export interface operations {
         /** As a single delivery or on a waybill; null: in the system only */ operation_type?: "single_delivery" | "waybill";
         page?: components["parameters"]["page"]; /** Part of a name, code or number */ search?: string; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; source_warehouse_id?: components["parameters"]["source_warehouse_id"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -12567,8 +12599,8 @@ export interface operations {
         /** Column that orders the rows */ sort_by?: "created_at" | "priority" | "due_date" | "reference_number" | "status" | "updated_at";
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("pending" | "in_progress" | "completed" | "handed_off" | "cancelled") | ("pending" | "in_progress" | "completed" | "handed_off" | "cancelled")[];
-        tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
-        warehouse_id?: components["parameters"]["warehouse_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
+        updated_since?: components["parameters"]["updated_since"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -12778,7 +12810,8 @@ export interface operations {
         sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ source?: ("inbound" | "failed_delivery_return" | "delivery_return_handoff" | "supplier") | ("inbound" | "failed_delivery_return" | "delivery_return_handoff" | "supplier")[];
         /** One of them, or several with commas between */ status?: ("pending" | "received" | "cancelled") | ("pending" | "received" | "cancelled")[];
-        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
+        warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -12841,7 +12874,8 @@ export interface operations {
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         /** Column that orders the rows */ sort_by?: "started_at" | "ended_at" | "status"; sort_order?: components["parameters"]["sort_order"];
         /** One of them, or several with commas between */ status?: ("active" | "completed") | ("active" | "completed")[];
-        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
+        warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -13084,7 +13118,7 @@ export interface operations {
         /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "status" | "total_capacity" | "available_capacity" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; status?: "active" | "inactive" | "maintenance" | "full";
-        tenant_id?: components["parameters"]["tenant_id"]; total_capacity_order?: "asc" | "desc";
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"]; total_capacity_order?: "asc" | "desc";
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -13210,7 +13244,7 @@ export interface operations {
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "location_type" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        warehouse_id?: components["parameters"]["warehouse_id"];
+        times?: components["parameters"]["times"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { warehouse_id: components["parameters"]["path_warehouse_id"]; };
@@ -13337,7 +13371,8 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         /** Column that orders the rows */ sort_by?: "created_at" | "employee_id" | "role"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
+        warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { warehouse_id: components["parameters"]["path_warehouse_id"]; };
@@ -13399,7 +13434,7 @@ export interface operations {
         /** Column that orders the rows */ sort_by?: "created_at" | "waybill_number" | "status"; sort_order?: components["parameters"]["sort_order"];
         source_warehouse_id?: components["parameters"]["source_warehouse_id"];
         /** One of them, or several with commas between */ status?: ("drafted" | "in_transit" | "received" | "closed") | ("drafted" | "in_transit" | "received" | "closed")[];
-        tenant_id?: components["parameters"]["tenant_id"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -13675,6 +13710,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: "json" | "csv"; language?: components["parameters"]["language"];
         /** Rows of a page: 25, at most 100 */ limit?: number; page?: components["parameters"]["page"];
         status?: "pending" | "retrying" | "success" | "failed"; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { subscriptionId: string; };
     };

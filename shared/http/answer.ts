@@ -1,5 +1,6 @@
 /** One request from its token to its response and its log line. */
 import { identify } from "./actor.ts";
+import type { FileTimes } from "../api/csv/times.ts";
 import { type Keyset, listStep, nextCursor } from "../api/cursor.ts";
 import type { AnyEndpoint, Result, Run } from "../api/endpoint.ts";
 import { listOf } from "../api/list-declaration.ts";
@@ -133,18 +134,19 @@ async function work(
   context: Run<undefined, undefined, undefined>,
 ): Promise<Result> {
   const run = (query: unknown): Promise<Result> => endpoint.run({ ...context, query } as never);
-  const sent = context.query as { keyset?: Keyset };
+  const sent = context.query as { keyset?: Keyset; times?: FileTimes };
   // A list reads no more of its rows than is asked for.
   const query = listOf(endpoint.query) ? { ...sent, fields: context.fields } : sent;
   // An endpoint that always returns a file reads all of its rows by itself.
   if (query.keyset?.file && endpoint.response !== "csv") {
-    const { exportList } = await import("../api/csv/export.ts");
+    const { exportList, fileClock } = await import("../api/csv/export.ts");
     return await exportList(
       name,
       endpoint,
       query.keyset,
       (keyset) => run({ ...query, keyset }),
       context.fields,
+      await fileClock(context.db, query.times),
     );
   }
   const result = await run(query);

@@ -284,6 +284,8 @@ export const queryWords: Readonly<Record<string, string>> = {
   domain: "Domain of the store",
   delivery_barcode: "Barcode of a parcel, or its delivery code",
   format: "`csv`: all rows as a file",
+  times:
+    "Of a file: `local` writes times as `2026-11-30 15:00:00` on the company's clock, which spreadsheets take for dates; `utc` unless said. Nothing else changes",
   amount_min: "At least this, in major units",
   amount_max: "At most this, in major units",
   cod_amount_min: "At least this, in major units",

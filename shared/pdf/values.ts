@@ -1,5 +1,6 @@
 /** How documents write amounts and times. */
 import { inLanguage } from "../i18n/index.ts";
+import { clockOf } from "../runtime/wall-clock.ts";
 
 // One that is made for each row costs more than all else of a long document.
 const amounts = new Map<number, Intl.NumberFormat>();
@@ -19,27 +20,14 @@ export function moneyOf({ decimals }: { decimals: number }): (amount: number) =>
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-/**
- * `2026-11-21 14:05` in the tenant's time zone: reads the same in all three languages. In UTC where the runtime does not know the
- * zone, as new ones reach the database first.
- */
+/** `2026-11-21 14:05` in the tenant's time zone. */
 export function moment(instant: string, timeZone: string): string {
   let clock = clocks.get(timeZone);
   if (!clock) {
-    clock = clockOf(timeZone);
+    clock = clockOf(timeZone, { dateStyle: "short", timeStyle: "short" });
     clocks.set(timeZone, clock);
   }
   return clock.format(new Date(instant));
-}
-
-function clockOf(timeZone: string): Intl.DateTimeFormat {
-  const form = { dateStyle: "short", timeStyle: "short" } as const;
-  try {
-    return new Intl.DateTimeFormat("sv-SE", { ...form, timeZone });
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return new Intl.DateTimeFormat("sv-SE", { ...form, timeZone: "UTC" });
-  }
 }
 
 /** The name of the company on its documents: its brand, where it has one. */

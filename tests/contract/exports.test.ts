@@ -1,11 +1,12 @@
 /** Every list as a file: the same rows as its pages, whatever the function. */
+import { parse } from "csv-parse/sync";
 import { beforeAll, describe, expect, test } from "vitest";
 import { listOf } from "../../shared/api/list-declaration.ts";
 import type { Answer, Person } from "../support/api.ts";
 import { settled } from "../support/changes.ts";
 import { sql } from "../support/db.ts";
 import { type Everything, newEverything } from "../support/everything.ts";
-import { newSystemAdmin } from "../support/people.ts";
+import { newSystemAdmin, saveSettings } from "../support/people.ts";
 import { operations } from "./functions.ts";
 import { sampleOf, urlOf } from "./requests.ts";
 
@@ -20,6 +21,7 @@ let system: Person;
 beforeAll(async () => {
   system = await newSystemAdmin();
   all = await newEverything("received");
+  await saveSettings(all.tenant.id, "general.timezone", { name: "Asia/Baghdad" });
   await sql`update storefront.markets set status = 'approved', is_live = true where tenant_id = ${all.tenant.id}`;
 });
 
@@ -47,6 +49,14 @@ function rowsOf(body: unknown): unknown[] {
   }
   throw new Error("no rows");
 }
+
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00$/;
+
+/** A cell as a clock so many hours ahead of UTC shows it, if it is a time. */
+const onClock = (cell: string, hours: number) =>
+  instant.test(cell)
+    ? new Date(Date.parse(cell) + hours * 3_600_000).toISOString().slice(0, 19).replace("T", " ")
+    : cell;
 
 /** Lines of a CSV file; line breaks inside quotes are none. */
 const linesOf = (text: string) =>
@@ -82,6 +92,24 @@ describe.each(lists.map((operation) => [operation.name, operation] as const))(
       const { id } = rows[0] as { id?: string };
       if (id) expect(text).toContain(id);
       expect(columns).not.toContain("changed");
+    });
+
+    test("comes with its times on the company's clock, and all else as it was", async () => {
+      const url = urlOf(operation, sampleOf(operation, all.things));
+      const [person] = await readers(url);
+      const cells = async (query: Record<string, string>): Promise<string[][]> => {
+        const file = await person.get(url, { query: { format: "csv", ...query } });
+        expect(file.status, textOf(file)).toBe(200);
+        return parse(textOf(file), { bom: true });
+      };
+      const [headings, ...rows] = await cells({});
+      const [sameHeadings, ...local] = await cells({ times: "local" });
+      expect(sameHeadings).toEqual(headings);
+      // A system administrator is in no company, and sees rows that other tests add meanwhile.
+      if (person === system) return;
+      // A visitor of an open shop is in no company either: in UTC.
+      const hours = operation.endpoint.tenant === "none" ? 0 : 3;
+      expect(local).toEqual(rows.map((row) => row.map((cell) => onClock(cell, hours))));
     });
   },
 );

@@ -12,10 +12,11 @@ import {
   sinceDay,
   someOf,
   untilDay,
+  words,
 } from "../../../shared/api/list.ts";
 import { Currency, Id, Pagination, Person, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { deskReaders } from "../cod/access.ts";
-import { Kind as TransferKind, OwnerType, words } from "./schemas.ts";
+import { Kind as TransferKind, OwnerType } from "./schemas.ts";
 
 const Kind = z.enum([
   "remittance",
@@ -124,6 +125,9 @@ const movements = defineList({
   hidden: ["desk_id", "owner_type", "user_id"],
   made: "all",
   idType: "bigint",
+  readBy: "id",
+  // Of the entries of each desk an index has the order, of those of all desks none.
+  sortedFirst: true,
   summary: {
     // The days are asked here, since the balance before them counts, too.
     ignores: ["date_from", "date_to", "created_at", "kind", "amount", "reference_id", "search"],

@@ -9,6 +9,7 @@ import {
   sinceDay,
   someOf,
   untilDay,
+  words,
 } from "../../../shared/api/list.ts";
 import {
   Currency,
@@ -42,7 +43,7 @@ const refunds = defineList({
   view: "money.cash_refunds_list",
   sort: ["created_at", "amount", "paid_at"],
   params: {
-    status: someOf("status", Status.options as [string, ...string[]]),
+    status: someOf("status", words(Status)),
     delivery_id: id("delivery_id"),
     currency: { ...equal("currency"), schema: Currency },
     date_from: sinceDay("created_at"),

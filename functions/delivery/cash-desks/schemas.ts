@@ -12,6 +12,7 @@ import {
   sinceDay,
   someOf,
   untilDay,
+  words,
 } from "../../../shared/api/list.ts";
 import {
   Currency,
@@ -38,7 +39,6 @@ const entered = [
 const comes = ["bank_withdrawal", "wallet_deposit"];
 const ofWallet = ["wallet_payout", "wallet_deposit"];
 export const Kind = z.enum([...entered, "refund"]);
-export const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
 
 export const desks = defineList({
   view: "money.cash_desks_list",

@@ -1,5 +1,5 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { defineList, id, since, someOf, until } from "../../../shared/api/list.ts";
+import { defineList, id, since, someOf, until, words } from "../../../shared/api/list.ts";
 import { ids, Pagination } from "../../../shared/schemas/schemas.ts";
 import { z } from "zod";
 import { cashPeople, cashReaders, office } from "./access.ts";
@@ -16,7 +16,7 @@ const handovers = defineList({
   view: "money.cash_handovers_list",
   sort: ["created_at", "declared_amount", "counted_at"],
   params: {
-    status: someOf("status", Handover.shape.status.options as [string, ...string[]]),
+    status: someOf("status", words(Handover.shape.status)),
     driver_id: id("driver_id"),
     date_from: since("created_at"),
     date_to: until("created_at"),

@@ -1,5 +1,6 @@
 /** Reconciliation of cash and drivers' pay: positions and differences. */
 import { z } from "zod";
+import { fileParameters } from "../../../shared/api/list.ts";
 import { AsOf, Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const Position = z.object({
@@ -15,6 +16,7 @@ export const ReconciliationQuery = z.object({ as_of: AsOf });
 export const ReconciliationExportQuery = ReconciliationQuery.extend({
   part: z.enum(["drivers", "carriers", "desks", "driver_pay", "held", "statements"])
     .default("drivers").describe("The part of the reconciliation that the file has"),
+  times: fileParameters().times,
 });
 export type ReconciliationPart = z.infer<typeof ReconciliationExportQuery>["part"];
 export const ReconciliationResponse = z.object({

@@ -4,6 +4,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { collections, shown } from "./list.ts";
 import { cashPeople, cashReaders, officeReaders } from "./access.ts";
 import {
+  Collection,
   CollectionsResponse,
   RemitResponse,
   Settle,
@@ -101,7 +102,7 @@ export const cod: AnyEndpoint[] = [
     access: officeReaders,
     query: ReconciliationExportQuery,
     response: "csv",
-    async run({ db, query: { part, ...query } }) {
+    async run({ db, query: { part, times: _, ...query } }) {
       const found = await db.call<Record<ReconciliationPart, Record<string, unknown>[]>>(
         "money.cod_reconciliation",
         query,
@@ -115,6 +116,7 @@ export const cod: AnyEndpoint[] = [
     summary: "Collected cash as a CSV file, with the filters of the list",
     access: cashReaders,
     list: collections,
+    row: Collection,
     filename: "cod-collections.csv",
     columns: {
       delivery_code: "delivery_code",

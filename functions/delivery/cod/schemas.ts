@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { words } from "../../../shared/api/filters.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import {
   Id,
@@ -15,9 +16,9 @@ const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() }).meta
   id: "CashAllocations",
 });
 const Status = z.enum(["collected", "remitted", "settled_by_wallet"]);
-export const statuses = Status.options as [string, ...string[]];
+export const statuses = words(Status);
 
-const Collection = z.object({
+export const Collection = z.object({
   id: Id,
   delivery_id: Id,
   driver_id: Id,

@@ -11,6 +11,7 @@ import {
   oneOf,
   sinceDay,
   untilDay,
+  words,
 } from "../../../shared/api/list.ts";
 import {
   Currency,
@@ -81,14 +82,14 @@ const settlements = defineList({
   params: {
     driver_id: id("driver_id"),
     receiver_id: id("receiver_id"),
-    method: oneOf("method", Method.options as [string, ...string[]]),
+    method: oneOf("method", words(Method)),
     currency: { ...equal("currency"), schema: Currency },
     reversed: isSet("reversed_at", "set"),
     date_from: sinceDay("settled_at"),
     date_to: untilDay("settled_at"),
   },
   columns: {
-    method: oneOf("method", Method.options as [string, ...string[]]),
+    method: oneOf("method", words(Method)),
     driver_name: contains("driver_name"),
     receiver_name: contains("receiver_name"),
     reference: contains("reference"),

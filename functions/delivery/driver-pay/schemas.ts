@@ -9,6 +9,7 @@ import {
   sinceDay,
   someOf,
   untilDay,
+  words,
 } from "../../../shared/api/list.ts";
 import {
   Currency,
@@ -26,7 +27,6 @@ import { driverFilter, withDriverIdFilter } from "../driver-id-filter.ts";
 const Status = z.enum(["accrued", "paid", "reversed"]);
 const Mode = z.enum(["percentage", "per_delivery"]);
 const Method = z.enum(["wallet", "cash"]);
-const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
 
 const DriverPay = z.strictObject({
   id: Id,

@@ -24,7 +24,7 @@ export const driverPerformance: AnyEndpoint[] = [
     query: ListPerformance,
     response: PerformanceResponse,
     errors: ["driver_not_found", "invalid_column_filters", "month_and_year_together"],
-    run: ({ db, query: { format, ...query } }) =>
+    run: ({ db, query: { format, times: _, ...query } }) =>
       format === "csv" ? file(db, query) : db.call("delivery.performance_list", query),
   }),
   endpoint({

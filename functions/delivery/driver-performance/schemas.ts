@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { asciiDigits } from "../../../shared/schemas/digits.ts";
-import { clamp, contains, number, readColumnFilters } from "../../../shared/api/list.ts";
+import {
+  clamp,
+  contains,
+  fileParameters,
+  number,
+  readColumnFilters,
+} from "../../../shared/api/list.ts";
 import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const numbers = [
@@ -57,9 +63,7 @@ export const ListPerformance = z.object({
     description: `JSON object with any of: driver_name, ${numbers.join(", ")}`,
   }),
   driver_id: Id.optional(),
-  format: z.enum(["json", "csv"]).optional().meta({
-    description: "`csv`: the rows of all pages as a file, in the order asked for",
-  }),
+  ...fileParameters("`csv`: the rows of all pages as a file, in the order asked for"),
 }).refine(together.check, together.refusal).transform((query) => ({
   ...query,
   page: clamp(query.page, 1, Number.MAX_SAFE_INTEGER, 1),

@@ -1,5 +1,6 @@
 /** Statements as files: the document, and the rows for the accountant. */
-import { csvTable } from "../../../shared/api/csv/export.ts";
+import { csvTable, fileClock, instantsOf } from "../../../shared/api/csv/export.ts";
+import type { FileTimes } from "../../../shared/api/csv/times.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import { pdfFile } from "../../../shared/http/pdf-file.ts";
 import type { Language } from "../../../shared/i18n/index.ts";
@@ -7,6 +8,7 @@ import { brandOf } from "../../../shared/pdf/values.ts";
 import { supabaseUrl } from "../../../shared/runtime/env.ts";
 import { inWords } from "../wallets/movement-text.ts";
 import type { StatementDocument, StatementRow } from "./document-head.ts";
+import { Line } from "./schemas.ts";
 
 type Shown = Omit<StatementDocument, "owner" | "brand" | "decimals" | "timezone" | "rows"> & {
   owner: { full_name: string | null };
@@ -41,13 +43,16 @@ const columns: readonly (keyof StatementRow)[] = [
 export async function statementFile(
   db: Database,
   params: { id: string },
+  times: FileTimes,
   language: () => Language,
 ): Promise<Response> {
   const { number, rows } = await db.call<{ number: string; rows: StatementRow[] }>(
     "money.statement_file",
     params,
   );
-  return csvTable(`${fileName(number)}.csv`, columns, inWords(language(), rows));
+  // Times stand in a row as they do in the lines that it adds up.
+  const written = { instants: instantsOf(Line), clock: await fileClock(db, times) };
+  return csvTable(`${fileName(number)}.csv`, columns, inWords(language(), rows), written);
 }
 
 /** The document of a statement as a PDF. Fails: statement_not_found. */

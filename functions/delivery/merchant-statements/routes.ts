@@ -52,7 +52,9 @@ export const merchantStatements: AnyEndpoint[] = [
     response: StatementDetailResponse,
     errors: ["statement_not_found"],
     async run({ db, params, query, language }) {
-      if (query.format === "csv") return await statementFile(db, params, language);
+      if (query.format === "csv") {
+        return await statementFile(db, params, query.times, language);
+      }
       const { statement } = await db.call<{ statement: WithLines }>("money.statement_read", params);
       return {
         data: { statement: { ...statement, lines: inWords(language(), statement.lines) } },

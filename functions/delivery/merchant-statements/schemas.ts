@@ -1,6 +1,15 @@
 /** Statements of what merchants are due, and their payouts. */
 import { z } from "zod";
-import { defineList, equal, id, sinceDay, someOf, untilDay } from "../../../shared/api/list.ts";
+import {
+  defineList,
+  equal,
+  fileParameters,
+  id,
+  sinceDay,
+  someOf,
+  untilDay,
+  words,
+} from "../../../shared/api/list.ts";
 import {
   Currency,
   DayOrInstant,
@@ -16,7 +25,6 @@ import {
 const Status = z.enum(["open", "paid", "void"]);
 const Method = z.enum(["cash", "bank", "gateway_transfer"]);
 const Kind = z.enum(["cod", "delivery_fee", "refund", "adjustment"]);
-const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
 
 export const OpenStatement = z.strictObject({
   owner_user_id: Id,
@@ -90,7 +98,7 @@ const StatementWithPayouts = Statement.extend({
   })).describe("All its payouts, the newest first, reversed ones too"),
 }).meta({ id: "MerchantStatementWithPayouts" });
 
-const Line = z.strictObject({
+export const Line = z.strictObject({
   delivery: z.strictObject({
     id: Id,
     delivery_code: z.int(),
@@ -106,11 +114,11 @@ const Line = z.strictObject({
 }).meta({ id: "MerchantStatementLine" });
 
 /** The form of a detail: as JSON, or its rows as a file. */
-export const StatementForm = z.object({
-  format: z.enum(["json", "csv"]).optional().meta({
-    description: "`csv`: one row a delivery, and one for each line without a delivery, as a file",
-  }),
-});
+export const StatementForm = z.object(
+  fileParameters(
+    "`csv`: one row a delivery, and one for each line without a delivery, as a file",
+  ),
+);
 
 export const VerifyStatement = z.object({
   hash: z.string().regex(/^[0-9a-fA-F]{32}$/).meta({

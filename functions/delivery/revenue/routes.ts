@@ -22,7 +22,7 @@ export const revenue: AnyEndpoint[] = [
     access: anyOf(role("tenant_admin", "operations_manager"), permission("manage:tenant")),
     query: RevenueQuery,
     response: RevenueResponse,
-    async run({ db, query: { format, ...query } }) {
+    async run({ db, query: { format, times: _, ...query } }) {
       const found = await db.call<Revenue>("money.revenue", query);
       if (format !== "csv") return found;
       if (!query.group_by) return csvTable("revenue.csv", sums, found.totals);

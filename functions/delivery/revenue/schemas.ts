@@ -1,20 +1,40 @@
 /** The fees that a company earned with deliveries, and their direct costs. */
 import { z } from "zod";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { fileParameters } from "../../../shared/api/list.ts";
 import { Currency, Day, Person } from "../../../shared/schemas/schemas.ts";
 
-export const RevenueQuery = z.object({
+/** The most days of a report, so that it stays one answer: of days as rows a year and a little, else ten years. */
+const mostDays = (by: string | undefined) => by === "day" ? 400 : 3_660;
+
+const RevenueParameters = z.object({
   date_from: Day.optional().meta({
     description:
-      "The first day, in the company's time zone; unless said the first of the month of date_to",
+      "The first day, in the company's time zone; unless said the first of the month of date_to. At most 3,660 days, by day 400",
   }),
   date_to: Day.optional().meta({ description: "The last day; today unless said" }),
   group_by: z.enum(["day", "month", "merchant"]).optional().meta({
     description: "The rows; without it there are only the totals",
   }),
   currency: Currency.optional(),
-  format: z.enum(["json", "csv"]).optional().meta({
-    description: "`csv`: the rows as a file, without `group_by` the totals",
-  }),
+  ...fileParameters("`csv`: the rows as a file, without `group_by` the totals"),
+});
+
+/** Fails: validation_failed, for more days than a report has. */
+export const RevenueQuery = RevenueParameters.transform((query) => {
+  const { date_from, date_to, group_by } = query;
+  if (!date_from) return query;
+  const most = mostDays(group_by);
+  // Today is at most a day ahead of UTC somewhere; the core knows where the company is.
+  const last = date_to ? Date.parse(date_to) : Date.now();
+  if ((last - Date.parse(date_from)) / 86_400_000 >= most) {
+    throw new AppError("validation_failed", {
+      field: "date_from",
+      reason_key: "reason_range_days",
+      most,
+    });
+  }
+  return query;
 });
 
 const sums = {

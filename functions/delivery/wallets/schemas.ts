@@ -9,6 +9,7 @@ import {
   period,
   since,
   until,
+  words,
 } from "../../../shared/api/list.ts";
 import {
   Id,
@@ -93,7 +94,7 @@ export const wallets = defineList({
   search: ["owner_name"],
   sort: ["created_at", "balance", "owner_name", "updated_at"],
   params: {
-    owner_type: oneOf("owner_type", OwnerType.options as [string, ...string[]]),
+    owner_type: oneOf("owner_type", words(OwnerType)),
     owner_id: id("owner_id"),
     currency: equal("currency"),
   },
@@ -108,7 +109,7 @@ export const transactions = defineList({
   // As they were booked: a transaction that began earlier may have waited for the wallet and been booked later.
   sortColumns: { created_at: "id" },
   params: {
-    direction: oneOf("direction", Direction.options as [string, ...string[]]),
+    direction: oneOf("direction", words(Direction)),
     date_from: since("created_at"),
     date_to: until("created_at"),
   },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { atLeast, atMost, defineList, flag, id, oneOf } from "../../../shared/api/list.ts";
+import { atLeast, atMost, defineList, flag, id, oneOf, words } from "../../../shared/api/list.ts";
 import {
   Id,
   JsonObject,
@@ -184,7 +184,7 @@ export const reviews = defineList({
   search: ["comment"],
   sort: ["created_at", "rating", "status", "reviewed_at"],
   params: {
-    status: oneOf("status", ReviewStatus.options as [string, ...string[]]),
+    status: oneOf("status", words(ReviewStatus)),
     product_id: id("product_id"),
     rating,
   },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, equal, flag, oneOf } from "../../../shared/api/list.ts";
+import { defineList, equal, flag, oneOf, words } from "../../../shared/api/list.ts";
 import {
   Currency,
   Id,
@@ -177,7 +177,7 @@ export const markets = defineList({
   params: {
     status: oneOf("status", marketStatuses),
     needs_reapproval: flag("needs_reapproval"),
-    publish_status: oneOf("publish_status", PublishStatus.options as [string, ...string[]]),
+    publish_status: oneOf("publish_status", words(PublishStatus)),
     directory_category: equal("directory_category"),
   },
   limit: { default: 20, max: 100 },

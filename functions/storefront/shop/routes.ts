@@ -62,7 +62,7 @@ export const shop: AnyEndpoint[] = [
     response: ShopProducts,
     errors: ["market_not_found"],
     async run({ db, params, query }) {
-      const { keyset, page, filters, column_filters: _, ...asked } = query;
+      const { keyset, page, filters, column_filters: _, times: __, ...asked } = query;
       // The core reads by number of rows, so a file continues from the number that was read.
       const limit = keyset?.size ?? query.limit;
       const offset = keyset

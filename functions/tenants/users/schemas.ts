@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, type Filter, flag, oneOf } from "../../../shared/api/list.ts";
+import { defineList, type Filter, flag, oneOf, words } from "../../../shared/api/list.ts";
 import { Id, listResponse, Phone, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { UserType } from "../me/schemas.ts";
 import { Password } from "../password.ts";
@@ -97,7 +97,7 @@ export const users = defineList({
   search: ["full_name", "email", "phone", "employee_id"],
   sort: ["created_at", "full_name", "email", "updated_at"],
   params: {
-    type: oneOf("tenant_user_type", UserType.options as [string, ...string[]]),
+    type: oneOf("tenant_user_type", words(UserType)),
     role: hasRole,
     is_active: flag("is_active"),
   },

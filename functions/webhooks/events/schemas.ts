@@ -1,6 +1,14 @@
 import { z } from "zod";
 import { asciiDigits } from "../../../shared/schemas/digits.ts";
-import { defineList, equal, foundBy, id, type List, someOf } from "../../../shared/api/list.ts";
+import {
+  defineList,
+  equal,
+  fileParameters,
+  foundBy,
+  id,
+  type List,
+  someOf,
+} from "../../../shared/api/list.ts";
 import { Shortened } from "../../../shared/schemas/events.ts";
 import { Id, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { parseKeyset } from "../../../shared/api/cursor.ts";
@@ -33,7 +41,7 @@ export const EventsQuery = z.object({
   status: z.enum(statuses).optional(),
   event_type: z.string().max(200).optional(),
   entity_id: Id.optional().meta({ description: "Of the events about this record" }),
-  format: z.enum(["json", "csv"]).optional(),
+  ...fileParameters(),
 }).transform(({ format, ...query }) => ({ ...query, keyset: parseKeyset({ format }, limits.max) }));
 
 /** Deliveries of one subscription, the newest first. */
@@ -41,7 +49,7 @@ export const eventsOf = {
   run(
     db: Parameters<List["run"]>[0],
     subscription: string,
-    { page = "1", limit = String(limits.default), keyset, ...filters }: z.output<
+    { page = "1", limit = String(limits.default), keyset, times: _, ...filters }: z.output<
       typeof EventsQuery
     >,
   ) {

@@ -6,6 +6,7 @@
 import type { z } from "zod";
 import type { Access } from "../access.ts";
 import { csvLine } from "./cells.ts";
+import { type FileClock, fileClock } from "./times.ts";
 import { type AnyEndpoint, type Endpoint, endpoint, type Result } from "../endpoint.ts";
 import { type Rows, rowsOf } from "../fields.ts";
 import type { ErrorCode } from "../../errors/errors.ts";
@@ -14,10 +15,18 @@ import { describeError, log } from "../../runtime/log.ts";
 import { exportKeyset, type Keyset, type ListStep, listStep } from "../cursor.ts";
 import { jsonSchemaOf } from "../../schemas/json-schema.ts";
 
+export { fileClock };
+
 const byteOrderMark = "\ufeff";
 
 /** A column: its heading, and where in a row its value stands (`delivery_details.customer_name`). */
 export type Columns = Readonly<Record<string, string>>;
+
+/** How a file writes times: those at these paths of a row by this clock. */
+export interface Times {
+  instants: ReadonlySet<string>;
+  clock: FileClock | undefined;
+}
 
 /** The value at a path of keys. */
 function at(row: unknown, path: string): unknown {
@@ -41,14 +50,18 @@ async function csvOf(
   filename: string,
   keyset: Keyset,
   columns: Columns,
+  times: Times,
   read: (keyset: Keyset) => Promise<Step>,
 ): Promise<Response> {
   const { rows: first, ...begun } = await read(keyset);
   let { step } = begun;
   const paths = Object.values(columns);
+  const write = writerOf(times);
   const encoder = new TextEncoder();
   const encode = (rows: readonly unknown[]) =>
-    encoder.encode(rows.map((row) => csvLine(paths.map((path) => at(row, path)))).join(""));
+    encoder.encode(
+      rows.map((row) => csvLine(paths.map((path) => write(path, at(row, path))))).join(""),
+    );
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(encoder.encode(byteOrderMark + csvLine(Object.keys(columns))));
@@ -71,7 +84,12 @@ async function csvOf(
   return csvFile(filename, body);
 }
 
-/** An endpoint that gives a whole list with its filters as a file of columns chosen for it. */
+/** A value as the file has it, by where in a row it stands. */
+function writerOf({ instants, clock }: Times): (path: string, value: unknown) => unknown {
+  return clock ? (path, value) => instants.has(path) ? clock(value) : value : (_, value) => value;
+}
+
+/** An endpoint that gives a whole list with its filters as a file of columns chosen for it; `row`: the schema of its rows. */
 export function csvEndpoint(
   declaration: {
     path: string;
@@ -79,20 +97,22 @@ export function csvEndpoint(
     access: Access;
     feature?: Endpoint["feature"];
     list: List;
+    row: z.ZodType;
     columns: Columns;
     errors?: readonly ErrorCode[];
     filename: string;
   },
 ) {
-  const { list, columns, filename, errors = [], ...rest } = declaration;
+  const { list, row, columns, filename, errors = [], ...rest } = declaration;
   return endpoint({
     ...rest,
     method: "get",
     query: list.query,
     response: "csv",
     errors: ["invalid_column_filters", ...errors],
-    run({ db, query }) {
-      return csvOf(filename, exportKeyset(query.keyset), columns, async (keyset) => {
+    async run({ db, query }) {
+      const times = { instants: instantsOf(row), clock: await fileClock(db, query.times) };
+      return csvOf(filename, exportKeyset(query.keyset), columns, times, async (keyset) => {
         const page = await list.run(db, { ...query, keyset });
         return { rows: page.rows, step: stepIn(page) };
       });
@@ -110,15 +130,16 @@ export function exportList(
   keyset: Keyset,
   run: (keyset: Keyset) => Promise<Result>,
   fields?: readonly string[],
+  clock?: FileClock,
 ): Promise<Response> {
   const names = [functionName, ...declared.path.split("/")];
   const filename = `${names.findLast((part) => part && !part.startsWith(":"))}.csv`;
   const path = rowsIn(declared).path.join(".");
-  const all = Object.entries(columnsIn(declared));
-  const columns = Object.fromEntries(
-    all.filter(([, place]) => !fields || fields.includes(place.split(".")[0])),
-  );
-  return csvOf(filename, keyset, columns, async (keyset) => {
+  const shown = scalarsIn(declared)
+    .filter((one) => !fields || fields.includes(one.path.split(".")[0]));
+  const columns = Object.fromEntries(shown.map((one) => [one.path, one.path]));
+  const times = { instants: instantsAmong(shown), clock };
+  return csvOf(filename, keyset, columns, times, async (keyset) => {
     const answer = await run(keyset);
     return { rows: at(answer, path) as unknown[], step: stepIn(answer) };
   });
@@ -132,6 +153,7 @@ function stepIn(page: ListPage | Result): ListStep {
 
 type JsonSchema = {
   type?: string;
+  format?: string;
   properties?: Record<string, JsonSchema>;
   items?: JsonSchema;
   anyOf?: JsonSchema[];
@@ -143,17 +165,36 @@ function rowsIn(declared: AnyEndpoint): Rows {
   return rows;
 }
 
-/** The columns that the schema of a list's rows names. */
-function columnsIn(declared: AnyEndpoint): Columns {
-  const schema = jsonSchemaOf(declared.response as z.ZodType, "output") as JsonSchema;
-  const rows = rowsIn(declared).path.reduce((inner, key) => inner.properties![key], schema);
-  return Object.fromEntries(scalars(rows.items!).map((found) => [found, found]));
+/** Where in a row a value stands, and whether it is an instant. */
+interface Scalar {
+  path: string;
+  instant: boolean;
 }
 
-/** Paths of a row's values; what has no declared parts (an array, free-form JSON) is a value too. */
-function scalars(schema: JsonSchema, path: string[] = []): string[] {
-  const declared = [schema, ...(schema.anyOf ?? [])].find(({ properties }) => properties);
-  if (!declared) return path.length ? [path.join(".")] : [];
+/** The values that the schema of a list's rows names. */
+function scalarsIn(declared: AnyEndpoint): Scalar[] {
+  const schema = jsonSchemaOf(declared.response as z.ZodType, "output") as JsonSchema;
+  const rows = rowsIn(declared).path.reduce((inner, key) => inner.properties![key], schema);
+  return scalars(rows.items!);
+}
+
+/** The paths of a row's instants, as its schema declares them. */
+export function instantsOf(row: z.ZodType): ReadonlySet<string> {
+  return instantsAmong(scalars(jsonSchemaOf(row, "output") as JsonSchema));
+}
+
+function instantsAmong(values: readonly Scalar[]): ReadonlySet<string> {
+  return new Set(values.filter(({ instant }) => instant).map(({ path }) => path));
+}
+
+/** A row's values; what has no declared parts (an array, free-form JSON) is a value too. */
+function scalars(schema: JsonSchema, path: string[] = []): Scalar[] {
+  const options = [schema, ...(schema.anyOf ?? [])];
+  const declared = options.find(({ properties }) => properties);
+  if (!declared) {
+    const instant = options.some(({ format }) => format === "date-time");
+    return path.length ? [{ path: path.join("."), instant }] : [];
+  }
   return Object.entries(declared.properties!).flatMap(([name, inner]) =>
     scalars(inner, [...path, name])
   );
@@ -164,8 +205,10 @@ export function csvTable<Row extends object>(
   filename: string,
   columns: readonly (keyof Row & string)[],
   rows: readonly Row[],
+  times: Times = { instants: new Set(), clock: undefined },
 ): Response {
-  const lines = rows.map((row) => csvLine(columns.map((column) => row[column])));
+  const write = writerOf(times);
+  const lines = rows.map((row) => csvLine(columns.map((column) => write(column, row[column]))));
   return csvFile(filename, csvLine([...columns]) + lines.join(""));
 }
 

@@ -184,6 +184,18 @@ test("as a file has one row a delivery, and the sums of the statement", async ()
     await sql`select collected_at from money.cod_collections where id = ${both!}`;
   const row = rows.find(({ cod, delivery_fee }) => cod === "5000" && delivery_fee === "2000")!;
   expect(Date.parse(row.collected_at!)).toBe(collected_at.getTime());
+  await saveSettings(tenant.id, "general.timezone", { name: "Asia/Baghdad" });
+  const local = await tenant.customer.get(`${statementPath}/${statement.id}`, {
+    query: { format: "csv", times: "local" },
+  });
+  const inBaghdad = (time: string) =>
+    new Date(Date.parse(time) + 3 * 3_600_000).toISOString().slice(0, 19).replace("T", " ");
+  expect(parse(new TextDecoder().decode(local.body as Uint8Array), { columns: true, bom: true }))
+    .toEqual(rows.map((row) => ({
+      ...row,
+      collected_at: inBaghdad(row.collected_at!),
+      released_at: inBaghdad(row.released_at!),
+    })));
   const sum = (column: string) => rows.reduce((total, row) => total + Number(row[column]), 0);
   expect({
     gross_cod: sum("cod"),

@@ -188,4 +188,23 @@ describe("the report", () => {
       expect((await tenant.ops.get(path, { query })).status).toBe(400);
     }
   });
+
+  test("has ten years at most, and 400 days where each is a row", async () => {
+    const get = (query: Record<string, string>) => tenant.ops.get(path, { query });
+    const day = { date_to: "2026-12-31", group_by: "day" };
+    expect(await get({ ...day, date_from: "2025-11-27" })).toSucceed(200);
+    expect(await get({ ...day, date_from: "2025-11-26", format: "csv" }))
+      .toFailWith(400, "validation_failed");
+    for (const group_by of ["month", "merchant", ""]) {
+      const query = { date_to: "2026-12-31", group_by };
+      expect(await get({ ...query, date_from: "2016-12-24" })).toSucceed(200);
+      const refused = await get({ ...query, date_from: "2016-12-23" });
+      expect(refused).toFailWith(400, "validation_failed");
+      expect(refused.body).toMatchObject({
+        field: "date_from",
+        message: expect.stringContaining("3660"),
+      });
+    }
+    expect(await get({ date_from: "2001-01-01" })).toFailWith(400, "validation_failed");
+  });
 });

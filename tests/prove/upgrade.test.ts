@@ -37,7 +37,7 @@ test("each version was released once", () => {
 
 describe.each(releases())("from $version", ({ version, commit }) => {
   const there = hasCommit(commit);
-  const deliveriesThen = miscounting.includes(version) ? Math.min(deliveries, 60) : deliveries;
+  const deliveriesThen = miscounting.includes(version) ? Math.min(deliveries, 30) : deliveries;
   let old: { dir: string; remove(): void };
   let stack: StackIn;
   let sql: postgres.Sql;

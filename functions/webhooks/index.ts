@@ -6,6 +6,13 @@ export default serve("webhooks", [
     async () => (await import("./subscriptions/routes.ts")).subscriptions,
   ),
   feature(
+    {
+      "merchant-subscriptions":
+        "Subscriptions of the company's merchants: who listens where, and to stop them.",
+    },
+    async () => (await import("./merchant-subscriptions/routes.ts")).merchantSubscriptions,
+  ),
+  feature(
     { "event-types": "Event types that can be subscribed to, with an example of each." },
     async () => (await import("./event-types/routes.ts")).eventTypes,
   ),

@@ -1226,45 +1226,54 @@ export interface paths {
   };
   "/webhooks/event-types": {
     parameters: { };
-    /** List the types of events, with what each means and the fields of its data @description Who: permission view:tenant or manage:tenant. */ get: operations["get_webhooks_event_types"];
+    /** List the types of events, with what each means and the fields of its data @description Who: permission view:tenant or manage:tenant, or role institution. */ get: operations["get_webhooks_event_types"];
   };
   "/webhooks/events/{eventId}/attempts": {
     parameters: { };
-    /** List the attempts of a delivery, the newest first @description Who: permission manage:tenant. */ get: operations["get_webhooks_events_eventId_attempts"];
+    /** List the attempts of a delivery, the newest first @description Who: permission manage:tenant, or role institution. */ get: operations["get_webhooks_events_eventId_attempts"];
   };
   "/webhooks/events/{eventId}/payload": {
     parameters: { };
-    /** Read a delivery with all of the data that was sent @description Who: permission view:tenant or manage:tenant. */ get: operations["get_webhooks_events_eventId_payload"];
+    /** Read a delivery with all of the data that was sent @description Who: permission view:tenant or manage:tenant, or role institution. */ get: operations["get_webhooks_events_eventId_payload"];
   };
   "/webhooks/events/{eventId}/retry": {
     parameters: { };
-    /** Send a failed delivery once more, now @description Who: permission manage:tenant. */ post: operations["post_webhooks_events_eventId_retry"];
+    /** Send a failed delivery once more, now @description Who: permission manage:tenant, or role institution. */ post: operations["post_webhooks_events_eventId_retry"];
   };
   "/webhooks/events/{subscriptionId}": {
     parameters: { };
-    /** List the deliveries of a subscription, the newest first @description Who: permission view:tenant or manage:tenant. */ get: operations["get_webhooks_events_subscriptionId"];
+    /** List the deliveries of a subscription, the newest first @description Who: permission view:tenant or manage:tenant, or role institution. */ get: operations["get_webhooks_events_subscriptionId"];
+  };
+  "/webhooks/merchant-subscriptions": {
+    parameters: { };
+    /** List the subscriptions of merchants, the newest first @description Who: permission view:tenant or manage:tenant. */ get: operations["get_webhooks_merchant_subscriptions"];
+  };
+  "/webhooks/merchant-subscriptions/{subscription_id}": {
+    parameters: { };
+    /** Stop a merchant's subscription, or let it continue @description Who: permission manage:tenant. */ put: operations["put_webhooks_merchant_subscriptions_subscription_id"];
+    /** Remove a merchant's subscription with its log @description Who: permission manage:tenant. */ delete: operations["delete_webhooks_merchant_subscriptions_subscription_id"];
   };
   "/webhooks/subscriptions": {
     parameters: { };
-    /** List the subscription of each module; its id is null where none is saved @description Who: permission view:tenant or manage:tenant. */ get: operations["get_webhooks_subscriptions"];
-    /** Subscribe an address to events of a module; the secret is shown once @description Who: permission manage:tenant. */ post: operations["post_webhooks_subscriptions"];
+    /** List the subscription of each module, or a merchant's own; its id is null where none is saved @description Who: permission view:tenant or manage:tenant, or role institution. */ get: operations["get_webhooks_subscriptions"];
+    /** Subscribe an address to events of a module; the secret is shown once @description Who: permission manage:tenant, or role institution. */ post: operations["post_webhooks_subscriptions"];
   };
   "/webhooks/subscriptions/{subscription_id}": {
     parameters: { };
-    /** Change a subscription, or stop and start it @description Who: permission manage:tenant. */ put: operations["put_webhooks_subscriptions_subscription_id"];
-    /** Remove a subscription with its log @description Who: permission manage:tenant. */ delete: operations["delete_webhooks_subscriptions_subscription_id"];
+    /** Change a subscription, or stop and start it @description Who: permission manage:tenant, or role institution. */ put: operations["put_webhooks_subscriptions_subscription_id"];
+    /** Remove a subscription with its log @description Who: permission manage:tenant, or role institution. */ delete: operations["delete_webhooks_subscriptions_subscription_id"];
   };
   "/webhooks/subscriptions/{subscription_id}/recover": {
     parameters: { };
-    /** Send again what failed in a span of time, and at once what waits @description Who: permission manage:tenant. */ post: operations["post_webhooks_subscriptions_subscription_id_recover"];
+    /** Send again what failed in a span of time, and at once what waits @description Who: permission manage:tenant, or role institution. */ post: operations["post_webhooks_subscriptions_subscription_id_recover"];
   };
   "/webhooks/subscriptions/{subscription_id}/rotate-secret": {
     parameters: { };
-    /** Make another secret; the old one signs as well for 24 hours @description Who: permission manage:tenant. */ post: operations["post_webhooks_subscriptions_subscription_id_rotate_secret"];
+    /** Make another secret; the old one signs as well for 24 hours @description Who: permission manage:tenant, or role institution. */ post: operations["post_webhooks_subscriptions_subscription_id_rotate_secret"];
   };
   "/webhooks/subscriptions/{subscription_id}/test": {
     parameters: { };
-    /** Send a test event now @description Who: permission manage:tenant. */ post: operations["post_webhooks_subscriptions_subscription_id_test"];
+    /** Send a test event now @description Who: permission manage:tenant, or role institution. */ post: operations["post_webhooks_subscriptions_subscription_id_test"];
   };
 }
 export type webhooks = Record<string, never>;
@@ -2782,6 +2791,13 @@ export interface components {
       };
       /** The lines of kind `refund` */ refunds: number; status: "open" | "paid" | "void"; void_reason: string | null; voided_at: string | null;
     };
+    MerchantWebhookSubscription: {
+      created_at: string; disabled_at: string | null; disabled_reason: ("gone" | "failing" | "stopped") | null;
+      /** Names of events; `*` for all, `order.*` for a family */ event_types: string[];
+      /** Since when every attempt fails; null: the last one succeeded */ failing_since: string | null; id: string;
+      /** False: kept, and no longer used */ is_active: boolean;
+      /** The merchant whose subscription it is */ owner: components["schemas"]["PersonRef"]; updated_at: string; url: string;
+    };
     /** The column {field} is missing. */ MissingColumnError: { code?: "missing_column"; field?: string; } & components["schemas"]["Error"];
     /** The chosen collections belong to different drivers. Settle one driver at a time. */ MixedDriverSelectionError: { code?: "mixed_driver_selection"; field?: string; } & components["schemas"]["Error"];
     /** Month and year are sent together or not at all. */ MonthAndYearTogetherError: { code?: "month_and_year_together"; field?: string; } & components["schemas"]["Error"];
@@ -3461,6 +3477,7 @@ export interface components {
     };
     /** The service is busy. Please try again in a moment. */ ServiceUnavailableError: { code?: "service_unavailable"; } & components["schemas"]["Error"];
     SetCarrierWarehouse: { /** The warehouse's number at the carrier */ external_id: string; external_name?: string | null; };
+    SetMerchantWebhookSubscription: { /** false: stop it, which the merchant cannot undo; true: end that and start it */ is_active: boolean; };
     SetSequence: { assignments: { assignment_id: string; /** Place among the driver's stops, from 1 */ sequence_number: number; }[]; };
     SettingsCategory: { /** Stable name, for programs */ key: string; name: components["schemas"]["LocalizedText"]; };
     SettleCash: {
@@ -3998,7 +4015,7 @@ export interface components {
     WebhookModule: { id: string; /** Stable name, for programs */ key: string; name: { [key: string]: string; }; };
     /** The event could not be sent. */ WebhookSenderFailedError: { code?: "webhook_sender_failed"; } & components["schemas"]["Error"];
     WebhookSubscription: {
-      created_at: string; disabled_at: string | null; disabled_reason: ("gone" | "failing") | null;
+      created_at: string; disabled_at: string | null; disabled_reason: ("gone" | "failing" | "stopped") | null;
       /** Names of events; `*` for all, `order.*` for a family */ event_types: string[];
       /** Since when every attempt fails; null: the last one succeeded */ failing_since: string | null; id: string;
       /** False: kept, and no longer used */ is_active: boolean; module: components["schemas"]["WebhookModule"]; updated_at: string; url: string;
@@ -4006,6 +4023,7 @@ export interface components {
     /** This module already has a subscription. */ WebhookSubscriptionExistsError: { code?: "webhook_subscription_exists"; } & components["schemas"]["Error"];
     /** The subscription is not active. */ WebhookSubscriptionInactiveError: { code?: "webhook_subscription_inactive"; } & components["schemas"]["Error"];
     /** The webhook subscription was not found. */ WebhookSubscriptionNotFoundError: { code?: "webhook_subscription_not_found"; } & components["schemas"]["Error"];
+    /** The company has stopped this subscription. */ WebhookSubscriptionStoppedError: { code?: "webhook_subscription_stopped"; } & components["schemas"]["Error"];
     /** The address must be https, on port 443 or 8443, of a host on the public internet. */ WebhookUrlRefusedError: { code?: "webhook_url_refused"; field?: string; } & components["schemas"]["Error"];
     /** The host of the address could not be found. */ WebhookUrlUnresolvedError: { code?: "webhook_url_unresolved"; field?: string; } & components["schemas"]["Error"];
     WriteOff: {
@@ -13704,6 +13722,63 @@ export interface operations {
       503: components["responses"]["ServiceUnavailable"];
     };
   };
+  get_webhooks_merchant_subscriptions: {
+    parameters: {
+      query?: {
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; owner_id?: components["parameters"]["owner_id"]; page?: components["parameters"]["page"];
+        sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["MerchantWebhookSubscription"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  put_webhooks_merchant_subscriptions_subscription_id: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { subscription_id: components["parameters"]["path_subscription_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["SetMerchantWebhookSubscription"]; }; };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { subscription: components["schemas"]["MerchantWebhookSubscription"]; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  delete_webhooks_merchant_subscriptions_subscription_id: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { subscription_id: components["parameters"]["path_subscription_id"]; };
+    };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { id: string; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
   get_webhooks_subscriptions: {
     parameters: {
       query?: {
@@ -13718,7 +13793,7 @@ export interface operations {
         content: {
           "application/json": {
             subscriptions: {
-              created_at: string | null; disabled_at: string | null; disabled_reason: ("gone" | "failing") | null;
+              created_at: string | null; disabled_at: string | null; disabled_reason: ("gone" | "failing" | "stopped") | null;
               /** Names of events; `*` for all, `order.*` for a family */ event_types: string[];
               /** Since when every attempt fails; null: the last one succeeded */ failing_since: string | null; id: string | null;
               /** False: kept, and no longer used */ is_active: boolean; module: components["schemas"]["WebhookModule"]; updated_at: string | null;
@@ -13747,6 +13822,7 @@ export interface operations {
         headers: { [name: string]: unknown; };
         content: {
           "application/json": {
+            /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
             /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             /** Shown here only; signs what is sent */ secret: string; subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
@@ -13775,6 +13851,7 @@ export interface operations {
         headers: { [name: string]: unknown; };
         content: {
           "application/json": {
+            /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
             /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
@@ -13785,7 +13862,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -13803,7 +13880,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

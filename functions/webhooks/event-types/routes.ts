@@ -1,5 +1,5 @@
-import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { readers } from "../access.ts";
 import { answerWhole } from "../../../shared/api/list.ts";
 import { translate } from "../../../shared/i18n/index.ts";
 import { EventTypesQuery, EventTypesResponse } from "./schemas.ts";
@@ -14,7 +14,7 @@ export const eventTypes: AnyEndpoint[] = [
     method: "get",
     path: "/event-types",
     summary: "List the types of events, with what each means and the fields of its data",
-    access: permission("view:tenant", "manage:tenant"),
+    access: readers,
     query: EventTypesQuery,
     response: EventTypesResponse,
     async run({ db, query, language }) {

@@ -1,6 +1,6 @@
 import { answerWhole } from "../../../shared/api/list.ts";
-import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { readers, writers } from "../access.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { attemptByHand } from "../sender/by-hand.ts";
 import {
@@ -22,7 +22,7 @@ export const webhookEvents: AnyEndpoint[] = [
     method: "get",
     path: "/events/:subscriptionId",
     summary: "List the deliveries of a subscription, the newest first",
-    access: permission("view:tenant", "manage:tenant"),
+    access: readers,
     params: ids("subscriptionId"),
     query: EventsQuery,
     response: EventsResponse,
@@ -35,7 +35,7 @@ export const webhookEvents: AnyEndpoint[] = [
     method: "get",
     path: "/events/:eventId/payload",
     summary: "Read a delivery with all of the data that was sent",
-    access: permission("view:tenant", "manage:tenant"),
+    access: readers,
     params: ids("eventId"),
     response: EventResponse,
     errors: ["webhook_event_not_found"],
@@ -45,7 +45,7 @@ export const webhookEvents: AnyEndpoint[] = [
     method: "post",
     path: "/events/:eventId/retry",
     summary: "Send a failed delivery once more, now",
-    access: permission("manage:tenant"),
+    access: writers,
     params: ids("eventId"),
     response: AttemptResponse,
     message: "webhook_attempt_finished",
@@ -62,7 +62,7 @@ export const webhookEvents: AnyEndpoint[] = [
     method: "get",
     path: "/events/:eventId/attempts",
     summary: "List the attempts of a delivery, the newest first",
-    access: permission("manage:tenant"),
+    access: writers,
     params: ids("eventId"),
     response: AttemptsResponse,
     errors: ["webhook_event_not_found"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { permission } from "../../../shared/api/access.ts";
+import { readers, writers } from "../access.ts";
 import { AddressRefused, AddressUnknown, vet } from "../../../shared/outbound/address-guard.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
@@ -25,13 +25,14 @@ interface WithSecret {
   [more: string]: unknown;
 }
 
-/** Subscribers to the events of a tenant. */
+/** Subscribers to the events of a tenant: the company's, and each merchant's own. */
 export const subscriptions: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/subscriptions",
-    summary: "List the subscription of each module; its id is null where none is saved",
-    access: permission("view:tenant", "manage:tenant"),
+    summary:
+      "List the subscription of each module, or a merchant's own; its id is null where none is saved",
+    access: readers,
     response: SubscriptionsResponse,
     run: ({ db }) => db.call("integration.subscriptions_get"),
   }),
@@ -39,7 +40,7 @@ export const subscriptions: AnyEndpoint[] = [
     method: "post",
     path: "/subscriptions",
     summary: "Subscribe an address to events of a module; the secret is shown once",
-    access: permission("manage:tenant"),
+    access: writers,
     body: CreateSubscription,
     response: SubscriptionCreated,
     confidential: true,
@@ -63,11 +64,16 @@ export const subscriptions: AnyEndpoint[] = [
     method: "put",
     path: "/subscriptions/:subscription_id",
     summary: "Change a subscription, or stop and start it",
-    access: permission("manage:tenant"),
+    access: writers,
     params: ids("subscription_id"),
     body: UpdateSubscription,
     response: SubscriptionResponse,
-    errors: ["webhook_subscription_not_found", "webhook_url_refused", "webhook_url_unresolved"],
+    errors: [
+      "webhook_subscription_not_found",
+      "webhook_subscription_stopped",
+      "webhook_url_refused",
+      "webhook_url_unresolved",
+    ],
     async run({ db, params, body }) {
       if (body.url !== undefined) {
         await db.check();
@@ -83,10 +89,10 @@ export const subscriptions: AnyEndpoint[] = [
     method: "delete",
     path: "/subscriptions/:subscription_id",
     summary: "Remove a subscription with its log",
-    access: permission("manage:tenant"),
+    access: writers,
     params: ids("subscription_id"),
     response: z.object({ id: Id }),
-    errors: ["webhook_subscription_not_found"],
+    errors: ["webhook_subscription_not_found", "webhook_subscription_stopped"],
     run: ({ db, params }) =>
       db.call("integration.subscription_delete", { id: params.subscription_id }),
   }),
@@ -94,7 +100,7 @@ export const subscriptions: AnyEndpoint[] = [
     method: "post",
     path: "/subscriptions/:subscription_id/rotate-secret",
     summary: "Make another secret; the old one signs as well for 24 hours",
-    access: permission("manage:tenant"),
+    access: writers,
     params: ids("subscription_id"),
     response: SecretRotated,
     confidential: true,
@@ -108,7 +114,7 @@ export const subscriptions: AnyEndpoint[] = [
     method: "post",
     path: "/subscriptions/:subscription_id/test",
     summary: "Send a test event now",
-    access: permission("manage:tenant"),
+    access: writers,
     params: ids("subscription_id"),
     response: AttemptResponse,
     message: "webhook_attempt_finished",
@@ -129,7 +135,7 @@ export const subscriptions: AnyEndpoint[] = [
     method: "post",
     path: "/subscriptions/:subscription_id/recover",
     summary: "Send again what failed in a span of time, and at once what waits",
-    access: permission("manage:tenant"),
+    access: writers,
     params: ids("subscription_id"),
     body: Recover,
     response: Recovered,

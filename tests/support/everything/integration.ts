@@ -11,6 +11,7 @@ export async function addIntegration({ tenant, tx, one, made, next }: Adding): A
     entity_id: made.delivery,
   });
   const subscription = await subscriptionOf({ tenant, tx, one, made });
+  await subscriptionOf({ tenant, tx, one, made }, made.institution);
   const webhook_event = await one("integration.webhook_events", {
     subscription_id: subscription,
     system_event_id: event,
@@ -73,6 +74,7 @@ export async function addIntegration({ tenant, tx, one, made, next }: Adding): A
 /** Sealed as the functions would, so that it can be sent to; nobody listens at its address. */
 async function subscriptionOf(
   { tenant, tx, one, made }: Pick<Adding, "tenant" | "tx" | "one" | "made">,
+  merchant: string | null = null,
 ) {
   const id = randomUUID();
   const added = await one("integration.webhook_subscriptions", {
@@ -82,8 +84,11 @@ async function subscriptionOf(
     event_types: ["delivery.*"],
     is_active: false,
     secret: await seal(newWebhookSecret(), `webhook/${id}`),
+    owner_user_id: merchant,
   });
-  // A module has one; whoever adds everything twice finds it there.
+  // A module has one, and a merchant: adding everything twice finds it there.
   return added ?? (await tx`select id from integration.webhook_subscriptions
-    where tenant_id = ${tenant.id} and module_id = ${made.module}`)[0].id;
+    where tenant_id = ${tenant.id} and module_id = ${made.module} and owner_user_id is not distinct from ${merchant}::uuid`)[
+    0
+  ].id;
 }

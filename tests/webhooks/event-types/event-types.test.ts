@@ -135,7 +135,7 @@ describe("the list", () => {
     for (const who of [tenant.admin, tenant.ops, other.staff]) {
       expect((await who.get(path)).body.data).toEqual(all);
     }
-    for (const who of [tenant.driver, tenant.institution, tenant.customer]) {
+    for (const who of [tenant.driver, tenant.customer]) {
       expect(await who.get(path)).toFailWith(403, "forbidden");
     }
     expect(await nobody.get(path)).toFailWith(401, "unauthorized");

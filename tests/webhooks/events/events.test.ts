@@ -98,7 +98,7 @@ describe("the log", () => {
     expect(
       await system.get(`/webhooks/events/${subscription}`, { query: { tenant_id: tenant.id } }),
     ).toSucceed(200);
-    for (const who of [tenant.driver, tenant.institution, tenant.customer]) {
+    for (const who of [tenant.driver, tenant.customer]) {
       expect(await who.get(`/webhooks/events/${subscription}`)).toFailWith(403, "forbidden");
     }
     expect(await nobody.get(`/webhooks/events/${subscription}`)).toFailWith(401, "unauthorized");

@@ -74,7 +74,7 @@ test("a hundred are shown whole", async () => {
   });
 });
 
-test("its payload is read whole by who sees the company, and by nobody else", async () => {
+test("its payload is read whole by who sees the company, and by nobody else but a merchant, who finds their own alone", async () => {
   await until(async () => (await listed()).length === 1);
   const [row] = await listed();
   const { shortened: _, ...whole } = row;
@@ -86,8 +86,12 @@ test("its payload is read whole by who sees the company, and by nobody else", as
     const { status: ____, http_status_code: _____, ...same } = { ...whole, payload: data } as Body;
     expect(rest).toEqual(same);
   }
+  expect(await tenant.institution.get(`${path}/${row.id}/payload`)).toFailWith(
+    404,
+    "webhook_event_not_found",
+  );
   await expectGuarded({ method: "GET", path: `${path}/${row.id}/payload` }, {
-    denied: [tenant.driver, tenant.institution, tenant.customer],
+    denied: [tenant.driver, tenant.customer],
   });
   expect(await other.admin.get(`${path}/${row.id}/payload`))
     .toFailWith(404, "webhook_event_not_found");

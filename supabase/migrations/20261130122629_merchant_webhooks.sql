@@ -266,7 +266,7 @@ begin
   if not exists (select from integration.webhook_subscriptions s where s.id = v_id and s.owner_user_id is not null) then
     perform app.fail('webhook_subscription_not_found');
   end if;
-  perform integration.subscription_remove(v_id);
+  perform integration.subscription_remove(v_id, true);
   return jsonb_build_object('id', v_id);
 end $function$;
 
@@ -437,16 +437,12 @@ CREATE OR REPLACE FUNCTION integration.subscription_delete(input jsonb)
 AS $function$
 declare
   v_id uuid := (input ->> 'id')::uuid;
-  v_reason text;
 begin
-  select s.disabled_reason into v_reason from integration.webhook_subscriptions s
-  where s.id = v_id and s.owner_user_id is not distinct from integration.subscription_owner();
-  if not found then
+  if not exists (select from integration.webhook_subscriptions s
+      where s.id = v_id and s.owner_user_id is not distinct from integration.subscription_owner()) then
     perform app.fail('webhook_subscription_not_found');
-  elsif v_reason = 'stopped' then
-    perform app.fail('webhook_subscription_stopped');
   end if;
-  perform integration.subscription_remove(v_id);
+  perform integration.subscription_remove(v_id, false);
   return jsonb_build_object('id', v_id);
 end $function$;
 
@@ -495,7 +491,7 @@ begin
   end if;
 end $function$;
 
-CREATE OR REPLACE FUNCTION integration.subscription_remove(id uuid)
+CREATE OR REPLACE FUNCTION integration.subscription_remove(id uuid, also_stopped boolean)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
@@ -503,8 +499,12 @@ AS $function$
 begin
   -- Deliveries before their subscription, as whoever writes a result down locks them.
   perform from integration.webhook_events e where e.subscription_id = subscription_remove.id order by e.id for update;
-  delete from integration.webhook_subscriptions s where s.id = subscription_remove.id;
+  delete from integration.webhook_subscriptions s
+  where s.id = subscription_remove.id and (also_stopped or s.disabled_reason is distinct from 'stopped');
   if not found then
+    if exists (select from integration.webhook_subscriptions s where s.id = subscription_remove.id) then
+      perform app.fail('webhook_subscription_stopped');
+    end if;
     perform app.fail('webhook_subscription_not_found');
   end if;
 end $function$;
@@ -564,7 +564,11 @@ begin
     url = coalesce(input ->> 'url', x.url),
     event_types = coalesce(integration.event_types_of(input), x.event_types),
     is_active = coalesce((input ->> 'is_active')::boolean, x.is_active)
-  where x.id = v_id;
+  -- Stopped meanwhile, it stays so.
+  where x.id = v_id and ((input ->> 'is_active')::boolean is not true or x.disabled_reason is distinct from 'stopped');
+  if not found then
+    perform app.fail('webhook_subscription_stopped');
+  end if;
   return jsonb_build_object('subscription', integration.subscription_of(v_id)) || integration.event_types_named(input);
 end $function$;
 
@@ -836,9 +840,9 @@ REVOKE ALL ON FUNCTION "integration"."subscription_owner_notify"(integration.web
 
 GRANT EXECUTE ON FUNCTION "integration"."subscription_owner_notify"(integration.webhook_subscriptions, text) TO "barid_caller";
 
-REVOKE ALL ON FUNCTION "integration"."subscription_remove"(uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "integration"."subscription_remove"(uuid, boolean) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "integration"."subscription_remove"(uuid) TO "barid_caller";
+GRANT EXECUTE ON FUNCTION "integration"."subscription_remove"(uuid, boolean) TO "barid_caller";
 
 REVOKE ALL ON FUNCTION "integration"."subscription_stopped_notify"(uuid) FROM PUBLIC;
 

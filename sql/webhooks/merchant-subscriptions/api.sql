@@ -50,7 +50,7 @@ begin
   if not exists (select from integration.webhook_subscriptions s where s.id = v_id and s.owner_user_id is not null) then
     perform app.fail('webhook_subscription_not_found');
   end if;
-  perform integration.subscription_remove(v_id);
+  perform integration.subscription_remove(v_id, true);
   return jsonb_build_object('id', v_id);
 end $$;
 

@@ -132,7 +132,11 @@ begin
     url = coalesce(input ->> 'url', x.url),
     event_types = coalesce(integration.event_types_of(input), x.event_types),
     is_active = coalesce((input ->> 'is_active')::boolean, x.is_active)
-  where x.id = v_id;
+  -- Stopped meanwhile, it stays so.
+  where x.id = v_id and ((input ->> 'is_active')::boolean is not true or x.disabled_reason is distinct from 'stopped');
+  if not found then
+    perform app.fail('webhook_subscription_stopped');
+  end if;
   return jsonb_build_object('subscription', integration.subscription_of(v_id)) || integration.event_types_named(input);
 end $$;
 
@@ -161,27 +165,28 @@ create or replace function integration.subscription_delete(input jsonb) returns 
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'id')::uuid;
-  v_reason text;
 begin
-  select s.disabled_reason into v_reason from integration.webhook_subscriptions s
-  where s.id = v_id and s.owner_user_id is not distinct from integration.subscription_owner();
-  if not found then
+  if not exists (select from integration.webhook_subscriptions s
+      where s.id = v_id and s.owner_user_id is not distinct from integration.subscription_owner()) then
     perform app.fail('webhook_subscription_not_found');
-  elsif v_reason = 'stopped' then
-    perform app.fail('webhook_subscription_stopped');
   end if;
-  perform integration.subscription_remove(v_id);
+  perform integration.subscription_remove(v_id, false);
   return jsonb_build_object('id', v_id);
 end $$;
 
--- The removal. Fails: webhook_subscription_not_found, where somebody was faster.
-create or replace function integration.subscription_remove(id uuid) returns void
+-- The removal; of one that the company has stopped with `also_stopped` alone.
+-- Fails: webhook_subscription_stopped; webhook_subscription_not_found, where somebody was faster.
+create or replace function integration.subscription_remove(id uuid, also_stopped boolean) returns void
 language plpgsql set search_path = '' as $$
 begin
   -- Deliveries before their subscription, as whoever writes a result down locks them.
   perform from integration.webhook_events e where e.subscription_id = subscription_remove.id order by e.id for update;
-  delete from integration.webhook_subscriptions s where s.id = subscription_remove.id;
+  delete from integration.webhook_subscriptions s
+  where s.id = subscription_remove.id and (also_stopped or s.disabled_reason is distinct from 'stopped');
   if not found then
+    if exists (select from integration.webhook_subscriptions s where s.id = subscription_remove.id) then
+      perform app.fail('webhook_subscription_stopped');
+    end if;
     perform app.fail('webhook_subscription_not_found');
   end if;
 end $$;

@@ -73,6 +73,20 @@ describe("stopped by the company", () => {
     expect((await merchant.get("/tenants/me/notifications")).body.data).toHaveLength(1);
   });
 
+  test("at the moment in which the merchant starts it, it stays stopped, whichever of the two was first", async () => {
+    await merchant.put(`${own}/${id}`, { is_active: false });
+    const [stopped, started] = await Promise.all([
+      stop(),
+      merchant.put(`${own}/${id}`, { is_active: true }),
+    ]);
+    expect(stopped).toSucceed(200);
+    expect([200, 409]).toContain(started.status);
+    const [row] =
+      await sql`select is_active, disabled_reason from integration.webhook_subscriptions where id = ${id}`;
+    expect(row).toEqual({ is_active: false, disabled_reason: "stopped" });
+    expect(await merchant.delete(`${own}/${id}`)).toFailWith(409, "webhook_subscription_stopped");
+  });
+
   test("it continues when the company ends that; one that the merchant stopped is the merchant's to start", async () => {
     await stop();
     const on = await stop(true);

@@ -1244,6 +1244,57 @@ export interface paths {
     parameters: { };
     /** List the deliveries of a subscription, the newest first @description Who: permission view:tenant or manage:tenant. */ get: operations["get_webhooks_events_subscriptionId"];
   };
+  "/webhooks/merchant-subscriptions": {
+    parameters: { };
+    /** List the subscriptions of merchants, the newest first @description Who: permission view:tenant or manage:tenant. */ get: operations["get_webhooks_merchant_subscriptions"];
+  };
+  "/webhooks/merchant-subscriptions/{subscription_id}": {
+    parameters: { };
+    /** Stop a merchant's subscription, or let it continue @description Who: permission manage:tenant. */ put: operations["put_webhooks_merchant_subscriptions_subscription_id"];
+    /** Remove a merchant's subscription with its log @description Who: permission manage:tenant. */ delete: operations["delete_webhooks_merchant_subscriptions_subscription_id"];
+  };
+  "/webhooks/own/event-types": {
+    parameters: { };
+    /** List the types of events, with what each means and the fields of its data @description Who: role institution. */ get: operations["get_webhooks_own_event_types"];
+  };
+  "/webhooks/own/events/{eventId}/attempts": {
+    parameters: { };
+    /** List the attempts of a delivery, the newest first @description Who: role institution. */ get: operations["get_webhooks_own_events_eventId_attempts"];
+  };
+  "/webhooks/own/events/{eventId}/payload": {
+    parameters: { };
+    /** Read a delivery with all of the data that was sent @description Who: role institution. */ get: operations["get_webhooks_own_events_eventId_payload"];
+  };
+  "/webhooks/own/events/{eventId}/retry": {
+    parameters: { };
+    /** Send a failed delivery once more, now @description Who: role institution. */ post: operations["post_webhooks_own_events_eventId_retry"];
+  };
+  "/webhooks/own/events/{subscriptionId}": {
+    parameters: { };
+    /** List the deliveries of a subscription, the newest first @description Who: role institution. */ get: operations["get_webhooks_own_events_subscriptionId"];
+  };
+  "/webhooks/own/subscriptions": {
+    parameters: { };
+    /** List the subscription of each module; its id is null where none is saved @description Who: role institution. */ get: operations["get_webhooks_own_subscriptions"];
+    /** Subscribe an address to events of a module; the secret is shown once @description Who: role institution. */ post: operations["post_webhooks_own_subscriptions"];
+  };
+  "/webhooks/own/subscriptions/{subscription_id}": {
+    parameters: { };
+    /** Change a subscription, or stop and start it @description Who: role institution. */ put: operations["put_webhooks_own_subscriptions_subscription_id"];
+    /** Remove a subscription with its log @description Who: role institution. */ delete: operations["delete_webhooks_own_subscriptions_subscription_id"];
+  };
+  "/webhooks/own/subscriptions/{subscription_id}/recover": {
+    parameters: { };
+    /** Send again what failed in a span of time, and at once what waits @description Who: role institution. */ post: operations["post_webhooks_own_subscriptions_subscription_id_recover"];
+  };
+  "/webhooks/own/subscriptions/{subscription_id}/rotate-secret": {
+    parameters: { };
+    /** Make another secret; the old one signs as well for 24 hours @description Who: role institution. */ post: operations["post_webhooks_own_subscriptions_subscription_id_rotate_secret"];
+  };
+  "/webhooks/own/subscriptions/{subscription_id}/test": {
+    parameters: { };
+    /** Send a test event now @description Who: role institution. */ post: operations["post_webhooks_own_subscriptions_subscription_id_test"];
+  };
   "/webhooks/subscriptions": {
     parameters: { };
     /** List the subscription of each module; its id is null where none is saved @description Who: permission view:tenant or manage:tenant. */ get: operations["get_webhooks_subscriptions"];
@@ -2783,6 +2834,13 @@ export interface components {
       };
       /** The lines of kind `refund` */ refunds: number; status: "open" | "paid" | "void"; void_reason: string | null; voided_at: string | null;
     };
+    MerchantWebhookSubscription: {
+      created_at: string; disabled_at: string | null; disabled_reason: ("gone" | "failing" | "stopped") | null;
+      /** Names of events; `*` for all, `order.*` for a family */ event_types: string[];
+      /** Since when every attempt fails; null: the last one succeeded */ failing_since: string | null; id: string;
+      /** False: kept, and no longer used */ is_active: boolean;
+      /** The merchant whose subscription it is */ owner: components["schemas"]["PersonRef"]; updated_at: string; url: string;
+    };
     /** The column {field} is missing. */ MissingColumnError: { code?: "missing_column"; field?: string; } & components["schemas"]["Error"];
     /** The chosen collections belong to different drivers. Settle one driver at a time. */ MixedDriverSelectionError: { code?: "mixed_driver_selection"; field?: string; } & components["schemas"]["Error"];
     /** Month and year are sent together or not at all. */ MonthAndYearTogetherError: { code?: "month_and_year_together"; field?: string; } & components["schemas"]["Error"];
@@ -3462,6 +3520,7 @@ export interface components {
     };
     /** The service is busy. Please try again in a moment. */ ServiceUnavailableError: { code?: "service_unavailable"; } & components["schemas"]["Error"];
     SetCarrierWarehouse: { /** The warehouse's number at the carrier */ external_id: string; external_name?: string | null; };
+    SetMerchantWebhookSubscription: { /** false: stop it, which the merchant cannot undo; true: end that and start it */ is_active: boolean; };
     SetSequence: { assignments: { assignment_id: string; /** Place among the driver's stops, from 1 */ sequence_number: number; }[]; };
     SettingsCategory: { /** Stable name, for programs */ key: string; name: components["schemas"]["LocalizedText"]; };
     SettleCash: {
@@ -3999,7 +4058,7 @@ export interface components {
     WebhookModule: { id: string; /** Stable name, for programs */ key: string; name: { [key: string]: string; }; };
     /** The event could not be sent. */ WebhookSenderFailedError: { code?: "webhook_sender_failed"; } & components["schemas"]["Error"];
     WebhookSubscription: {
-      created_at: string; disabled_at: string | null; disabled_reason: ("gone" | "failing") | null;
+      created_at: string; disabled_at: string | null; disabled_reason: ("gone" | "failing" | "stopped") | null;
       /** Names of events; `*` for all, `order.*` for a family */ event_types: string[];
       /** Since when every attempt fails; null: the last one succeeded */ failing_since: string | null; id: string;
       /** False: kept, and no longer used */ is_active: boolean; module: components["schemas"]["WebhookModule"]; updated_at: string; url: string;
@@ -4007,6 +4066,7 @@ export interface components {
     /** This module already has a subscription. */ WebhookSubscriptionExistsError: { code?: "webhook_subscription_exists"; } & components["schemas"]["Error"];
     /** The subscription is not active. */ WebhookSubscriptionInactiveError: { code?: "webhook_subscription_inactive"; } & components["schemas"]["Error"];
     /** The webhook subscription was not found. */ WebhookSubscriptionNotFoundError: { code?: "webhook_subscription_not_found"; } & components["schemas"]["Error"];
+    /** The company has stopped this subscription. */ WebhookSubscriptionStoppedError: { code?: "webhook_subscription_stopped"; } & components["schemas"]["Error"];
     /** The address must be https, on port 443 or 8443, of a host on the public internet. */ WebhookUrlRefusedError: { code?: "webhook_url_refused"; field?: string; } & components["schemas"]["Error"];
     /** The host of the address could not be found. */ WebhookUrlUnresolvedError: { code?: "webhook_url_unresolved"; field?: string; } & components["schemas"]["Error"];
     WriteOff: {
@@ -4067,7 +4127,8 @@ export interface components {
     /** At most this, in major units */ delivery_fee_amount_max: number | string;
     /** At least this, in major units */ delivery_fee_amount_min: number | string; delivery_id: string; destination_warehouse_id: string;
     driver_id: string; /** Only say what importing would do */ dry_run: boolean | ("true" | "false");
-    /** Kind of the record that it is about */ entity_type: string; /** Name of the event, as in the list of types */ event_type: string;
+    /** Of the events about this record */ entity_id: string; /** Kind of the record that it is about */ entity_type: string;
+    /** Name of the event, as in the list of types */ event_type: string;
     /** Fields of the rows, or of the one row, separated by commas: only these and the row's key are sent @example id,status */ fields: string;
     format: "json" | "csv"; /** From this day on, or this moment */ from_date: string;
     /** The same key and input give the first answer again */ "header_Idempotency-Key": string;
@@ -4076,17 +4137,19 @@ export interface components {
     /** ETag of what you have: 304 while it is still so */ if_none_match: string; institution_user_id: string;
     /** False: kept, and no longer used */ is_active: boolean | ("true" | "false"); item_id: string;
     /** Language of messages; goes before Accept-Language */ language: "en" | "ar" | "ku"; /** Rows of a page: 20, at most 100 */ limit: number;
-    lot_number: string; manifest_id: string; owner_id: string; /** Whose account it is */ owner_type: "institution" | "customer" | "tenant";
-    owner_user_id: string; /** Page, from 1 */ page: number; path_address_id: string; path_api_key_id: string; path_assignment_id: string;
-    path_assignmentId: string; path_batch_id: string; path_bin_id: string; path_branch_id: string;
+    lot_number: string; manifest_id: string;
+    /** What a subscription of this module can hear of */ module: "delivery" | "cod" | "warehousing" | "storefront" | "carriers" | "webhooks";
+    owner_id: string; /** Whose account it is */ owner_type: "institution" | "customer" | "tenant"; owner_user_id: string;
+    /** Page, from 1 */ page: number; path_address_id: string; path_api_key_id: string; path_assignment_id: string; path_assignmentId: string;
+    path_batch_id: string; path_bin_id: string; path_branch_id: string;
     /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
     path_cart_item_id: string; path_category_id: string; path_change_id: string; path_delivery_id: string; path_driver_id: string;
     path_driverId: string; path_event_id: string; path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string;
     path_inventory_item_id: string; path_invitation_id: string; path_manifest_id: string; path_market_id: string; path_order_id: string;
     path_picking_order_id: string; path_processing_point_id: string; path_product_id: string; path_receiving_order_id: string;
     path_remittance_id: string; path_serviceId: string; path_session_id: string; path_settlement_payment_id: string; path_store_name: string;
-    path_subscription_id: string; path_tenantId: string; path_userId: string; path_warehouse_id: string; path_waybill_id: string;
-    path_zone_id: string; reference_id: string; /** Remitted from then on */ remitted_at_from: string;
+    path_subscription_id: string; path_subscriptionId: string; path_tenantId: string; path_userId: string; path_warehouse_id: string;
+    path_waybill_id: string; path_zone_id: string; reference_id: string; /** Remitted from then on */ remitted_at_from: string;
     /** Remitted until then */ remitted_at_to: string; reversed: boolean | ("true" | "false"); /** Part of a name, code or number */ search: string;
     serial_number: string; /** Settled from then on */ settled_at_from: string; /** Settled until then */ settled_at_to: string;
     /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc"; source_warehouse_id: string;
@@ -13613,8 +13676,7 @@ export interface operations {
   get_webhooks_event_types: {
     parameters: {
       query?: {
-        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
-        /** What a subscription of this module can hear of */ module?: "delivery" | "cod" | "warehousing" | "storefront" | "carriers" | "webhooks";
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; module?: components["parameters"]["module"];
         /** A part of the name, or of the description in the caller's language */ search?: string; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -13706,13 +13768,14 @@ export interface operations {
   get_webhooks_events_subscriptionId: {
     parameters: {
       query?: {
-        /** Of the events about this record */ entity_id?: string; event_type?: components["parameters"]["event_type"];
+        entity_id?: components["parameters"]["entity_id"]; event_type?: components["parameters"]["event_type"];
         fields?: components["parameters"]["fields"]; format?: "json" | "csv"; language?: components["parameters"]["language"];
         /** Rows of a page: 25, at most 100 */ limit?: number; page?: components["parameters"]["page"];
         status?: "pending" | "retrying" | "success" | "failed"; tenant_id?: components["parameters"]["tenant_id"];
         times?: components["parameters"]["times"];
       };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { subscriptionId: string; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      path: { subscriptionId: components["parameters"]["path_subscriptionId"]; };
     };
     responses: {
       200: {
@@ -13741,6 +13804,378 @@ export interface operations {
       503: components["responses"]["ServiceUnavailable"];
     };
   };
+  get_webhooks_merchant_subscriptions: {
+    parameters: {
+      query?: {
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; owner_id?: components["parameters"]["owner_id"]; page?: components["parameters"]["page"];
+        sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"]; times?: components["parameters"]["times"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["MerchantWebhookSubscription"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  put_webhooks_merchant_subscriptions_subscription_id: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { subscription_id: components["parameters"]["path_subscription_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["SetMerchantWebhookSubscription"]; }; };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { subscription: components["schemas"]["MerchantWebhookSubscription"]; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  delete_webhooks_merchant_subscriptions_subscription_id: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { subscription_id: components["parameters"]["path_subscription_id"]; };
+    };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { id: string; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_webhooks_own_event_types: {
+    parameters: {
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; module?: components["parameters"]["module"];
+        /** A part of the name, or of the description in the caller's language */ search?: string; tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["EventType"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_webhooks_own_events_eventId_attempts: {
+    parameters: {
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { eventId: components["parameters"]["path_eventId"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: {
+              created_at: string; /** Text of the refusal, in the language asked for */ error_message: string | null; http_status_code: number | null;
+              is_manual: boolean; /** Milliseconds until the receiver answered */ latency_ms: number; response_body: string | null;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookEventNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_webhooks_own_events_eventId_payload: {
+    parameters: {
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { eventId: components["parameters"]["path_eventId"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { event: components["schemas"]["WebhookEvent"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookEventNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_webhooks_own_events_eventId_retry: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { eventId: components["parameters"]["path_eventId"]; };
+    };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            event_id: string; retry_count: number; status: "pending" | "retrying" | "success" | "failed";
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookEventNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookEventNotFailedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      502: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSenderFailedError"]; }; };
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_webhooks_own_events_subscriptionId: {
+    parameters: {
+      query?: {
+        entity_id?: components["parameters"]["entity_id"]; event_type?: components["parameters"]["event_type"];
+        fields?: components["parameters"]["fields"]; format?: "json" | "csv"; language?: components["parameters"]["language"];
+        /** Rows of a page: 25, at most 100 */ limit?: number; page?: components["parameters"]["page"];
+        status?: "pending" | "retrying" | "success" | "failed"; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      path: { subscriptionId: components["parameters"]["path_subscriptionId"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            events: {
+              created_at: string; /** Text of the refusal, in the language asked for */ error_message: string | null;
+              /** Name of the event, as in the list of types */ event_type: string; http_status_code: number | null; id: string; payload: unknown;
+              retry_count: number;
+              /** Fields of which the first hundred are shown here, with how many there are; empty where all is shown */ shortened: {
+                [key: string]: number;
+              };
+              status: "pending" | "retrying" | "success" | "failed"; subscription_id: string; tenant_id: string;
+            }[];
+            limit: number; page: number; total: number;
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_webhooks_own_subscriptions: {
+    parameters: {
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            subscriptions: {
+              created_at: string | null; disabled_at: string | null; disabled_reason: ("gone" | "failing" | "stopped") | null;
+              /** Names of events; `*` for all, `order.*` for a family */ event_types: string[];
+              /** Since when every attempt fails; null: the last one succeeded */ failing_since: string | null; id: string | null;
+              /** False: kept, and no longer used */ is_active: boolean; module: components["schemas"]["WebhookModule"]; updated_at: string | null;
+              url: string | null;
+            }[];
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidUuidError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_webhooks_own_subscriptions: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["CreateWebhookSubscription"]; }; };
+    responses: {
+      201: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
+            /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
+            /** Shown here only; signs what is sent */ secret: string; subscription: components["schemas"]["WebhookSubscription"];
+            /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookUrlRefusedError"] | components["schemas"]["WebhookUrlUnresolvedError"] | components["schemas"]["InvalidReferenceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  put_webhooks_own_subscriptions_subscription_id: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { subscription_id: components["parameters"]["path_subscription_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["UpdateSubscription"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
+            /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
+            subscription: components["schemas"]["WebhookSubscription"];
+            /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookUrlRefusedError"] | components["schemas"]["WebhookUrlUnresolvedError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  delete_webhooks_own_subscriptions_subscription_id: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { subscription_id: components["parameters"]["path_subscription_id"]; };
+    };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { id: string; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_webhooks_own_subscriptions_subscription_id_recover: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { subscription_id: components["parameters"]["path_subscription_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["RecoverWebhookEvents"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            /** True: say what would happen, and change nothing */ dry_run: boolean;
+            /** Deliveries of that time that are sent again */ requeued: number;
+            /** Deliveries that waited for their next attempt, of whatever time: they are due now */ waiting: number;
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ReplayTooLargeError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionInactiveError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_webhooks_own_subscriptions_subscription_id_rotate_secret: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { subscription_id: components["parameters"]["path_subscription_id"]; };
+    };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            previous_secret_expires_at: string; /** Shown here only; signs what is sent */ secret: string;
+            subscription: components["schemas"]["WebhookSubscription"];
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_webhooks_own_subscriptions_subscription_id_test: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { subscription_id: components["parameters"]["path_subscription_id"]; };
+    };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            event_id: string; retry_count: number; status: "pending" | "retrying" | "success" | "failed";
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["WebhookEventNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      502: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSenderFailedError"]; }; };
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
   get_webhooks_subscriptions: {
     parameters: {
       query?: {
@@ -13755,7 +14190,7 @@ export interface operations {
         content: {
           "application/json": {
             subscriptions: {
-              created_at: string | null; disabled_at: string | null; disabled_reason: ("gone" | "failing") | null;
+              created_at: string | null; disabled_at: string | null; disabled_reason: ("gone" | "failing" | "stopped") | null;
               /** Names of events; `*` for all, `order.*` for a family */ event_types: string[];
               /** Since when every attempt fails; null: the last one succeeded */ failing_since: string | null; id: string | null;
               /** False: kept, and no longer used */ is_active: boolean; module: components["schemas"]["WebhookModule"]; updated_at: string | null;
@@ -13784,6 +14219,7 @@ export interface operations {
         headers: { [name: string]: unknown; };
         content: {
           "application/json": {
+            /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
             /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             /** Shown here only; signs what is sent */ secret: string; subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
@@ -13812,6 +14248,7 @@ export interface operations {
         headers: { [name: string]: unknown; };
         content: {
           "application/json": {
+            /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
             /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
@@ -13822,7 +14259,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -13840,7 +14277,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

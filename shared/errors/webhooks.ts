@@ -10,6 +10,7 @@ export const webhooksErrors = {
   webhook_subscription_exists: 409,
   webhook_subscription_not_found: 404,
   webhook_subscription_inactive: 409,
+  webhook_subscription_stopped: 409,
   webhook_event_not_found: 404,
   webhook_event_not_failed: 409,
   webhook_sender_failed: 502,

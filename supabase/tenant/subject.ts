@@ -148,10 +148,23 @@ async function setsOf(tx: Tx, tenant: string, me: string | null, contact: string
     where i.tenant_id = ${tenant} and i.delivery_id = any (${received})`);
   const invitations = await ids(tx`select i.id from tenancy.invitations i
     where i.tenant_id = ${tenant} and (i.account_id = ${me} or i.email ~* ${contact})`);
-  return { orders, received, deliveries, addresses, manifests, items, invitations } as Record<
-    string,
-    string[]
-  >;
+  const subscriptions = await ids(tx`select s.id from integration.webhook_subscriptions s
+    where s.tenant_id = ${tenant} and s.owner_user_id = ${me}`);
+  const sent = await ids(tx`select e.id from integration.webhook_events e
+    where e.tenant_id = ${tenant} and e.subscription_id = any (${subscriptions})`);
+  return {
+    ...{
+      orders,
+      received,
+      deliveries,
+      addresses,
+      manifests,
+      items,
+      invitations,
+      subscriptions,
+      sent,
+    },
+  } as Record<string, string[]>;
 }
 
 /** Names, streets and further contacts that stand in those rows. */

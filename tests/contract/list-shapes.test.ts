@@ -24,6 +24,8 @@ const documented = [
   "GET /warehousing/sorting-sessions/:session_id/assignments",
   "GET /warehousing/warehouses",
   "GET /webhooks/events/:subscriptionId",
+  "GET /webhooks/own/events/:subscriptionId",
+  "GET /webhooks/own/subscriptions",
   "GET /webhooks/subscriptions",
 ];
 

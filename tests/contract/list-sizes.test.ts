@@ -148,7 +148,9 @@ test.each(lists.map((operation) => [operation.name, operation] as const))(
     const own = operation.name === "GET /system/events" ? { tenant_id: tenant.id } : {};
     const options = { query: { ...query as Record<string, string>, ...own, limit: 50 } };
     // Any caller who has rows there.
-    for (const reader of [tenant.admin, tenant.customer, tenant.driver, system]) {
+    for (
+      const reader of [tenant.admin, tenant.customer, tenant.driver, tenant.institution, system]
+    ) {
       const { status, body } = await reader.get(path, options);
       const rows = rowsOf(body);
       if (status !== 200 || rows === 0) continue;

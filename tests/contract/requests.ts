@@ -27,7 +27,14 @@ export function sampleOf(operation: Operation, all: Things, slot?: Slot): Input 
         [, name],
       ) => [
         name,
-        String(things[kindOf(["params", name], name === "id" ? operation : undefined) ?? "user"]),
+        String(
+          things[
+            kindOf(
+              ["params", name],
+              name === "id" || operation.slug === "webhooks" ? operation : undefined,
+            ) ?? "user"
+          ],
+        ),
       ]),
     ),
     query: Object.fromEntries(Object.entries(query).map(([key, one]) => [key, String(one)])),

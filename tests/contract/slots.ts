@@ -147,6 +147,10 @@ export function kindOf(slot: Slot, operation?: Operation): keyof Things | undefi
   }
   if (name === "id" && operation?.path.includes("/handovers/")) return "handover";
   if (name === "id" && operation?.path.includes("/cod-collections/")) return "collection";
+  if (operation?.path.includes("/webhooks/own/")) {
+    if (name === "eventId") return "own_webhook_event";
+    if (/^subscription_?id$/i.test(name)) return "own_subscription";
+  }
   if (name === "item_id" && operation?.path.startsWith("/warehousing/")) return "inventory_item";
   return kinds.find(([words]) => words.test(name))?.[1];
 }

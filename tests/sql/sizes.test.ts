@@ -13,6 +13,7 @@ const derived = [
   "delivery.transfer_manifest_events.payload",
   "delivery.transfer_manifests.source_snapshot",
   "integration.event_types.event_data",
+  "integration.event_types.merchant_fields",
   "integration.system_events.event_data",
   "money.cod_collections.leg_codes",
   "money.payment_webhook_events.facts",

@@ -28,6 +28,21 @@ export async function subscribe(
   return { id: body.subscription.id, secret: body.secret };
 }
 
+/** A saved subscription of a merchant with its secret. */
+export async function subscribeMerchant(
+  merchant: Person,
+  url: string,
+  event_types: string[] = ["*"],
+): Promise<{ id: string; secret: string }> {
+  const { status, body } = await merchant.post("/webhooks/own/subscriptions", {
+    module_id: await moduleId("delivery"),
+    url,
+    event_types,
+  });
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return { id: body.subscription.id, secret: body.secret };
+}
+
 /** An event published by the system; answers its id. */
 export async function publish(
   nobody: Person,

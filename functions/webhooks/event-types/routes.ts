@@ -1,5 +1,5 @@
-import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import type { Keeper } from "../access.ts";
 import { answerWhole } from "../../../shared/api/list.ts";
 import { translate } from "../../../shared/i18n/index.ts";
 import { EventTypesQuery, EventTypesResponse } from "./schemas.ts";
@@ -9,12 +9,12 @@ interface Named {
 }
 
 /** Which events there are to subscribe to. */
-export const eventTypes: AnyEndpoint[] = [
+export const eventTypesOf = ({ at, reads }: Keeper): AnyEndpoint[] => [
   endpoint({
     method: "get",
-    path: "/event-types",
+    path: `${at}/event-types`,
     summary: "List the types of events, with what each means and the fields of its data",
-    access: permission("view:tenant", "manage:tenant"),
+    access: reads,
     query: EventTypesQuery,
     response: EventTypesResponse,
     async run({ db, query, language }) {

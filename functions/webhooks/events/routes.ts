@@ -1,13 +1,13 @@
 import { answerWhole } from "../../../shared/api/list.ts";
-import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import type { Keeper } from "../access.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { attemptByHand } from "../sender/by-hand.ts";
 import {
   AttemptResponse,
   AttemptsResponse,
+  deliveriesOf,
   EventResponse,
-  eventsOf,
   EventsQuery,
   EventsResponse,
 } from "./schemas.ts";
@@ -17,25 +17,25 @@ interface Attempts {
 }
 
 /** Webhook deliveries: the event, the subscriber and the outcome. */
-export const webhookEvents: AnyEndpoint[] = [
+export const eventsOf = ({ at, reads, writes }: Keeper): AnyEndpoint[] => [
   endpoint({
     method: "get",
-    path: "/events/:subscriptionId",
+    path: `${at}/events/:subscriptionId`,
     summary: "List the deliveries of a subscription, the newest first",
-    access: permission("view:tenant", "manage:tenant"),
+    access: reads,
     params: ids("subscriptionId"),
     query: EventsQuery,
     response: EventsResponse,
     async run({ db, params, query }) {
-      const { rows: events, ...page } = await eventsOf.run(db, params.subscriptionId, query);
+      const { rows: events, ...page } = await deliveriesOf.run(db, params.subscriptionId, query);
       return { events, ...page };
     },
   }),
   endpoint({
     method: "get",
-    path: "/events/:eventId/payload",
+    path: `${at}/events/:eventId/payload`,
     summary: "Read a delivery with all of the data that was sent",
-    access: permission("view:tenant", "manage:tenant"),
+    access: reads,
     params: ids("eventId"),
     response: EventResponse,
     errors: ["webhook_event_not_found"],
@@ -43,9 +43,9 @@ export const webhookEvents: AnyEndpoint[] = [
   }),
   endpoint({
     method: "post",
-    path: "/events/:eventId/retry",
+    path: `${at}/events/:eventId/retry`,
     summary: "Send a failed delivery once more, now",
-    access: permission("manage:tenant"),
+    access: writes,
     params: ids("eventId"),
     response: AttemptResponse,
     message: "webhook_attempt_finished",
@@ -60,9 +60,9 @@ export const webhookEvents: AnyEndpoint[] = [
   }),
   endpoint({
     method: "get",
-    path: "/events/:eventId/attempts",
+    path: `${at}/events/:eventId/attempts`,
     summary: "List the attempts of a delivery, the newest first",
-    access: permission("manage:tenant"),
+    access: writes,
     params: ids("eventId"),
     response: AttemptsResponse,
     errors: ["webhook_event_not_found"],

@@ -45,7 +45,7 @@ export const EventsQuery = z.object({
 }).transform(({ format, ...query }) => ({ ...query, keyset: parseKeyset({ format }, limits.max) }));
 
 /** Deliveries of one subscription, the newest first. */
-export const eventsOf = {
+export const deliveriesOf = {
   run(
     db: Parameters<List["run"]>[0],
     subscription: string,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { permission } from "../../../shared/api/access.ts";
+import type { Keeper } from "../access.ts";
 import { AddressRefused, AddressUnknown, vet } from "../../../shared/outbound/address-guard.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
@@ -25,21 +25,21 @@ interface WithSecret {
   [more: string]: unknown;
 }
 
-/** Subscribers to the events of a tenant. */
-export const subscriptions: AnyEndpoint[] = [
+/** Subscribers to events: the company's, or a merchant's own. The core finds by the caller whose they are. */
+export const subscriptionsOf = ({ at, reads, writes }: Keeper): AnyEndpoint[] => [
   endpoint({
     method: "get",
-    path: "/subscriptions",
+    path: `${at}/subscriptions`,
     summary: "List the subscription of each module; its id is null where none is saved",
-    access: permission("view:tenant", "manage:tenant"),
+    access: reads,
     response: SubscriptionsResponse,
     run: ({ db }) => db.call("integration.subscriptions_get"),
   }),
   endpoint({
     method: "post",
-    path: "/subscriptions",
+    path: `${at}/subscriptions`,
     summary: "Subscribe an address to events of a module; the secret is shown once",
-    access: permission("manage:tenant"),
+    access: writes,
     body: CreateSubscription,
     response: SubscriptionCreated,
     confidential: true,
@@ -61,13 +61,18 @@ export const subscriptions: AnyEndpoint[] = [
   }),
   endpoint({
     method: "put",
-    path: "/subscriptions/:subscription_id",
+    path: `${at}/subscriptions/:subscription_id`,
     summary: "Change a subscription, or stop and start it",
-    access: permission("manage:tenant"),
+    access: writes,
     params: ids("subscription_id"),
     body: UpdateSubscription,
     response: SubscriptionResponse,
-    errors: ["webhook_subscription_not_found", "webhook_url_refused", "webhook_url_unresolved"],
+    errors: [
+      "webhook_subscription_not_found",
+      "webhook_subscription_stopped",
+      "webhook_url_refused",
+      "webhook_url_unresolved",
+    ],
     async run({ db, params, body }) {
       if (body.url !== undefined) {
         await db.check();
@@ -81,20 +86,20 @@ export const subscriptions: AnyEndpoint[] = [
   }),
   endpoint({
     method: "delete",
-    path: "/subscriptions/:subscription_id",
+    path: `${at}/subscriptions/:subscription_id`,
     summary: "Remove a subscription with its log",
-    access: permission("manage:tenant"),
+    access: writes,
     params: ids("subscription_id"),
     response: z.object({ id: Id }),
-    errors: ["webhook_subscription_not_found"],
+    errors: ["webhook_subscription_not_found", "webhook_subscription_stopped"],
     run: ({ db, params }) =>
       db.call("integration.subscription_delete", { id: params.subscription_id }),
   }),
   endpoint({
     method: "post",
-    path: "/subscriptions/:subscription_id/rotate-secret",
+    path: `${at}/subscriptions/:subscription_id/rotate-secret`,
     summary: "Make another secret; the old one signs as well for 24 hours",
-    access: permission("manage:tenant"),
+    access: writes,
     params: ids("subscription_id"),
     response: SecretRotated,
     confidential: true,
@@ -106,9 +111,9 @@ export const subscriptions: AnyEndpoint[] = [
   }),
   endpoint({
     method: "post",
-    path: "/subscriptions/:subscription_id/test",
+    path: `${at}/subscriptions/:subscription_id/test`,
     summary: "Send a test event now",
-    access: permission("manage:tenant"),
+    access: writes,
     params: ids("subscription_id"),
     response: AttemptResponse,
     message: "webhook_attempt_finished",
@@ -127,9 +132,9 @@ export const subscriptions: AnyEndpoint[] = [
   }),
   endpoint({
     method: "post",
-    path: "/subscriptions/:subscription_id/recover",
+    path: `${at}/subscriptions/:subscription_id/recover`,
     summary: "Send again what failed in a span of time, and at once what waits",
-    access: permission("manage:tenant"),
+    access: writes,
     params: ids("subscription_id"),
     body: Recover,
     response: Recovered,

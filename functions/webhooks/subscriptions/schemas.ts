@@ -43,6 +43,11 @@ const Module = z.object({ id: Id, key: z.string(), name: z.record(z.string(), z.
   id: "WebhookModule",
 });
 
+export const DisabledReason = z.enum(["gone", "failing", "stopped"]).meta({
+  description:
+    "gone: the address answered 410; failing: five days of failures; stopped: the company stopped a merchant's",
+});
+
 export const Subscription = z.strictObject({
   id: Id,
   module: Module,
@@ -51,12 +56,12 @@ export const Subscription = z.strictObject({
   is_active: z.boolean(),
   failing_since: Timestamp.nullable(),
   disabled_at: Timestamp.nullable(),
-  disabled_reason: z.enum(["gone", "failing"]).nullable(),
+  disabled_reason: DisabledReason.nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
 }).meta({ id: "WebhookSubscription" });
 
-/** Of every module one entry; without an id nothing is saved for it. */
+/** Of every module one entry, and for a merchant the one of deliveries; without an id nothing is saved for it. */
 export const SubscriptionsResponse = z.object({
   subscriptions: z.array(Subscription.extend({
     id: Id.nullable(),
@@ -74,6 +79,10 @@ export const SubscriptionResponse = z.object({
   other_module_event_types: z.array(z.string()).optional().meta({
     description:
       "Of the types that were sent, those that the subscriptions of other modules hear of alone",
+  }),
+  company_event_types: z.array(z.string()).optional().meta({
+    description:
+      "Of the types that a merchant sent, those that the company's own subscriptions hear of alone",
   }),
 });
 const Secret = z.string();

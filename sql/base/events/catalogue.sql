@@ -3,18 +3,27 @@
 -- The types of events that Barid writes. {module?}
 -- -> {event_types: [{event_type, module, entity_type, event_data: {field: type}}]}, by module and name
 -- The module is the one whose subscription hears of it; null: the subscription of whichever module it is about, so these are
--- of every module that is asked for.
+-- of every module that is asked for. A merchant is told of what merchants hear, with the fields that they are sent.
 create or replace function integration.event_types_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
+declare
+  v_merchant boolean := integration.subscription_owner() is not null;
 begin
   return (
     select jsonb_build_object('event_types', coalesce(jsonb_agg(jsonb_build_object('event_type', t.event_type, 'module', t.module,
       'entity_type', t.entity_type, 'event_data', t.event_data) order by t.module collate "C" nulls last, t.event_type collate "C"), '[]'))
     from (
-      select e.event_type, e.entity_type, e.event_data,
+      select e.event_type, e.entity_type, case when v_merchant then e.merchant_fields else e.event_data end as event_data,
         case when e.source_module is not null then integration.module_of(e.event_type, e.source_module) end as module
-      from integration.event_types e) t
+      from integration.event_types e where not v_merchant or e.merchant_fields is not null) t
     where input ->> 'module' is null or t.module is null or t.module = input ->> 'module');
+end $$;
+
+-- Whose subscriptions the caller keeps: a merchant their own, by their id; null: a person who sees the company those of the company.
+create or replace function integration.subscription_owner() returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when not app.sees_tenant() then app.user_id() end;
 end $$;
 
 -- The types of events that were published for the caller's tenant and that Barid itself does not write. SECURITY DEFINER: under the

@@ -2,8 +2,8 @@
 -- catalogues of shared/i18n. Types of one line have the same fields. A field is {"name": type}, the type one of uuid, string,
 -- integer, number, boolean, object, array and timestamp; with ? it may be null. actor_id is null where a program did it, with an
 -- API key, a carrier or the clock.
-insert into integration.event_types (event_type, source_module, entity_type, event_data)
-select t.event_type, e.source_module, e.entity_type, e.event_data::jsonb
+insert into integration.event_types (event_type, source_module, entity_type, event_data, merchant_fields)
+select t.event_type, e.source_module, e.entity_type, e.event_data::jsonb, m.merchant_fields::jsonb
 from (values
   -- Deliveries: parcels; a leg shows in its parcel.
   ('{delivery.created}'::text[], 'delivery', 'delivery',
@@ -208,5 +208,44 @@ from (values
   ('{webhook.test}', null, 'test', '{"test": "boolean"}')
 ) e (event_types, source_module, entity_type, event_data)
 cross join unnest(e.event_types) t (event_type)
+-- The types that merchants hear of, and the fields that they are sent: what they see of their own parcels and statements in the API, and nothing of the
+-- people who did it. Of a parcel's event its id, code, barcode and the merchant's own reference are among them, whether its data has them or not.
+left join (values
+  ('{delivery.created}'::text[],
+    '{"delivery_id": "uuid", "delivery_code": "integer", "barcode": "string", "external_reference_id": "string?", "status": "string",
+      "delivery_flow": "string", "reason": "string?"}'),
+  ('{delivery.pending,delivery.assigned,delivery.accepted,delivery.picked_up,delivery.in_transit,delivery.delivered,delivery.failed,
+      delivery.returned,delivery.cancelled}',
+    '{"delivery_id": "uuid", "delivery_code": "integer", "barcode": "string", "external_reference_id": "string?", "status": "string",
+      "from_status": "string", "delivery_flow": "string", "reason": "string?"}'),
+  ('{delivery.outcome}',
+    '{"delivery_id": "uuid", "delivery_code": "integer", "barcode": "string", "external_reference_id": "string?", "result": "string",
+      "reason_code": "string?"}'),
+  ('{delivery.postponed}',
+    '{"delivery_id": "uuid", "delivery_code": "integer", "barcode": "string", "external_reference_id": "string?",
+      "postponed_to": "string", "reason_code": "string"}'),
+  ('{delivery.outcome_undone}',
+    '{"delivery_id": "uuid", "delivery_code": "integer", "barcode": "string", "external_reference_id": "string?", "result": "string"}'),
+  ('{delivery.pickup_undone}',
+    '{"delivery_id": "uuid", "delivery_code": "integer", "barcode": "string", "external_reference_id": "string?"}'),
+  ('{delivery.amount_changed}',
+    '{"delivery_id": "uuid", "delivery_code": "integer", "barcode": "string", "external_reference_id": "string?",
+      "amount_change_id": "uuid", "old_cod_amount": "number", "new_cod_amount": "number", "currency": "string", "reason": "string"}'),
+  ('{delivery.redirected}',
+    '{"delivery_id": "uuid", "delivery_code": "integer", "barcode": "string", "external_reference_id": "string?",
+      "previous_address_id": "uuid", "dropoff_address_id": "uuid", "delivery_fee": "number", "price_difference": "number",
+      "currency": "string"}'),
+  ('{merchant_statement.opened}',
+    '{"statement_id": "uuid", "number": "string", "net": "number", "currency": "string", "count": "integer"}'),
+  ('{merchant_statement.paid}',
+    '{"statement_id": "uuid", "number": "string", "net": "number", "currency": "string", "count": "integer", "payout_id": "uuid",
+      "method": "string", "reference": "string?"}'),
+  ('{merchant_statement.reversed}',
+    '{"statement_id": "uuid", "number": "string", "net": "number", "currency": "string", "count": "integer", "payout_id": "uuid",
+      "method": "string", "reason": "string"}'),
+  ('{merchant_statement.voided}',
+    '{"statement_id": "uuid", "number": "string", "net": "number", "currency": "string", "count": "integer", "reason": "string?"}'),
+  ('{webhook.test}', '{"test": "boolean"}')
+) m (event_types, merchant_fields) on t.event_type = any (m.event_types)
 on conflict (event_type) do update set source_module = excluded.source_module, entity_type = excluded.entity_type,
-  event_data = excluded.event_data;
+  event_data = excluded.event_data, merchant_fields = excluded.merchant_fields;

@@ -34,11 +34,13 @@ grant select on integration.system_events_whole, integration.system_events_list,
 
 drop view if exists integration.webhook_subscriptions_list cascade;
 
+-- Those that are the caller's to keep: the company's, or a merchant's own.
 create view integration.webhook_subscriptions_list with (security_invoker = true) as
 select s.id, jsonb_build_object('id', m.id, 'key', m.key, 'name', m.name) as module, s.url, s.event_types, s.is_active,
   s.failing_since, s.disabled_at, s.disabled_reason, s.created_at, s.updated_at
 from integration.webhook_subscriptions s
-join tenancy.modules m on m.id = s.module_id;
+join tenancy.modules m on m.id = s.module_id
+where s.owner_user_id is not distinct from (select integration.subscription_owner());
 
 grant select on integration.webhook_subscriptions_list to barid_caller;
 

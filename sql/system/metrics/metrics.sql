@@ -82,24 +82,31 @@ begin
   where j.status in ('queued', 'running') and j.run_at <= now() and (j.status = 'queued' or j.lease_until < now())
   union all
   select 'barid_webhooks_waiting', '{}', count(*)::double precision
-  from integration.webhook_subscriptions s
+  from integration.subscriptions_waiting() w (id)
+  join integration.webhook_subscriptions s on s.id = w.id
   join integration.webhook_events e on e.subscription_id = s.id and e.next_attempt_at is not null
-  where s.is_active
+  where integration.hears(s)
   union all
   select 'barid_webhooks_oldest_due_age_seconds', '{}', coalesce(extract(epoch from now() - min(w.due_at)), 0)::double precision
-  from integration.webhook_subscriptions s
-  cross join lateral (
-    (select e.next_attempt_at as due_at from integration.webhook_events e
-      where s.failing_since is null and e.subscription_id = s.id and e.next_attempt_at <= now()
+  from (
+    select d.due_at
+    from integration.subscriptions_waiting() w (id)
+    join integration.webhook_subscriptions s on s.id = w.id and s.failing_since is null
+    cross join lateral (
+      select e.next_attempt_at as due_at from integration.webhook_events e
+      where e.subscription_id = s.id and e.next_attempt_at <= now()
         and not exists (select from integration.webhook_events p
           where p.subscription_id = e.subscription_id and p.entity_key = e.entity_key and p.next_attempt_at is not null
             and p.position < e.position)
-      order by e.next_attempt_at limit 1)
+      order by e.next_attempt_at limit 1) d
+    where integration.hears(s)
     union all
-    (select e.created_at from integration.system_events e
-      where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position order by e.position limit 1)
+    select u.created_at
+    from integration.listening() l
+    cross join lateral (
+      select e.created_at from integration.system_events e
+      where e.tenant_id = l.tenant_id and not e.is_dispatched and e.position > l.from_position order by e.position limit 1) u
   ) w
-  where s.is_active
   union all
   select 'barid_webhook_subscriptions_failing', '{}', count(*)::double precision
   from integration.webhook_subscriptions s where s.is_active and s.failing_since is not null;

@@ -11,7 +11,7 @@ begin
     from integration.webhook_subscriptions s where s.id = e.subscription_id);
 end $$;
 
--- Claims a failed delivery for one attempt. {event_id, key?} -> {claimed} or {answer} of an earlier call.
+-- Claims a failed delivery of a subscription of the caller's for one attempt. {event_id, key?} -> {claimed} or {answer} of an earlier call.
 -- A claim older than five minutes, whose process is gone, may be taken over.
 -- Fails: webhook_event_not_found, webhook_event_not_failed, idempotency_conflict.
 create or replace function integration.retry_begin(input jsonb) returns jsonb
@@ -27,9 +27,11 @@ begin
   update integration.webhook_events w set status = 'retrying', next_attempt_at = null, claim_token = gen_random_uuid(), claimed_at = now()
   where w.id = v_id and ((w.status = 'failed' and w.claim_token is null)
     or (w.status = 'retrying' and w.claimed_at < now() - interval '5 minutes'))
+    and exists (select from integration.webhook_subscriptions_list s where s.id = w.subscription_id)
   returning w.* into e;
   if not found then
-    perform app.fail(case when exists (select from integration.webhook_events w where w.id = v_id)
+    perform app.fail(case when exists (select from integration.webhook_events w join integration.webhook_subscriptions_list s on s.id = w.subscription_id
+        where w.id = v_id)
       then 'webhook_event_not_failed' else 'webhook_event_not_found' end);
   end if;
   return jsonb_build_object('claimed', integration.claimed(e));

@@ -7,7 +7,8 @@ begin
   return (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '10 hours']::interval[])[failures];
 end $$;
 
--- Leases up to `batch` due deliveries, at most `each` of a subscription, and one at a time of one that only fails.
+-- Leases up to `batch` due deliveries, at most `each` of a subscription, and one at a time of one that only fails. Of those that only fail a worker
+-- has at most ten in hand, which is half of its connections: however many addresses are broken, those that answer are not kept waiting.
 -- The lease of a subscription belongs to one worker, so that it alone decides how many connections
 -- it gets; `mine` are the subscriptions that the caller has in hand already. An event waits while an earlier one
 -- of its thing is unfinished there. A worker renews what it has in hand every second (integration.webhooks_renew): after
@@ -22,15 +23,18 @@ language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_claimed jsonb;
+  v_slow integer := 10 - (select count(*) from integration.webhook_subscriptions s where s.id = any (mine) and s.failing_since is not null);
 begin
   with open as materialized (
     -- Locked: of two workers one gets a subscription, the other passes over it.
-    select s.id, s.failing_since from integration.webhook_subscriptions s
-    where s.is_active and exists (select from integration.webhook_events e
+    select s.id, s.failing_since from integration.subscriptions_waiting() w (id)
+    join integration.webhook_subscriptions s on s.id = w.id
+    where integration.hears(s) and exists (select from integration.webhook_events e
       where e.subscription_id = s.id and e.next_attempt_at <= now() and (e.claim_token is null or e.claimed_at < now() - lease))
     for no key update of s skip locked
   ), due as (
-    select d.id
+    select d.id, d.next_attempt_at, d.position, s.failing_since is null or row_number() over (
+        partition by s.failing_since is not null order by d.next_attempt_at, d.position) <= v_slow as is_in_time
     from open s
     cross join lateral (
       select count(*) as leased from integration.webhook_events u
@@ -48,11 +52,11 @@ begin
       for update skip locked
     ) d
     where under_way.leased = 0 or s.id = any (mine)
-    order by d.next_attempt_at, d.position
-    limit batch
+  ), taken as (
+    select d.id from due d where d.is_in_time order by d.next_attempt_at, d.position limit batch
   ), claimed as (
     update integration.webhook_events e set claim_token = gen_random_uuid(), claimed_at = now()
-    from due where e.id = due.id
+    from taken t where e.id = t.id
     returning e.id, e.claim_token, e.body, e.subscription_id, e.position, e.trace_context
   )
   select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'claim_token', c.claim_token, 'body', c.body, 'url', s.url,
@@ -88,10 +92,13 @@ language plpgsql stable set search_path = '' as $$
 #variable_conflict use_variable
 begin
   return exists (
-    select from integration.webhook_subscriptions s where s.is_active and (
-      exists (select from integration.webhook_events e where e.subscription_id = s.id and e.next_attempt_at <= now() + ahead)
-      or exists (select from integration.system_events e
-        where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position)));
+    select from integration.subscriptions_waiting() w (id)
+    join integration.webhook_subscriptions s on s.id = w.id
+    where integration.hears(s) and exists (
+      select from integration.webhook_events e where e.subscription_id = s.id and e.next_attempt_at <= now() + ahead)
+  ) or exists (
+    select from integration.listening() l where exists (select from integration.system_events e
+      where e.tenant_id = l.tenant_id and not e.is_dispatched and e.position > l.from_position));
 end $$;
 
 -- Writes one result down: {id, claim_token, ok, http_status_code?, latency_ms, response_body?, error_message?,
@@ -169,8 +176,8 @@ begin
   perform integration.subscription_disabled_event_emit(v_tenant, id, reason);
 end $$;
 
--- Emits that a tenant's subscription was disabled, and notifies its administrators. SECURITY DEFINER, since events are written by few; it reveals no more
--- than what is so. Fails: forbidden (app.require_tenant).
+-- Emits that a tenant's subscription was disabled, and notifies its administrators; of a merchant's, the merchant. SECURITY DEFINER, since events
+-- are written by few; it reveals no more than what is so. Fails: forbidden (app.require_tenant).
 create or replace function integration.subscription_disabled_event_emit(tenant_id uuid, subscription_id uuid, reason text) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -180,10 +187,24 @@ begin
     jsonb_build_object('subscription_id', s.id, 'reason', reason)
   from integration.webhook_subscriptions s
   where s.id = subscription_disabled_event_emit.subscription_id and s.tenant_id = subscription_disabled_event_emit.tenant_id and not s.is_active;
-  perform tenancy.notify_roles(s.tenant_id, '{tenant_admin}', 'webhook_disabled',
-    jsonb_build_object('subscription_id', s.id, 'url', s.url, 'reason', reason))
+  perform integration.subscription_owner_notify(s, reason)
   from integration.webhook_subscriptions s
   where s.id = subscription_disabled_event_emit.subscription_id and s.tenant_id = subscription_disabled_event_emit.tenant_id and not s.is_active;
+end $$;
+
+-- Notifies whose subscription it is that nothing more is sent by it: the company's administrators, or the merchant while they are a member.
+create or replace function integration.subscription_owner_notify(s integration.webhook_subscriptions, reason text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_payload jsonb := jsonb_build_object('subscription_id', s.id, 'url', s.url, 'reason', reason);
+begin
+  if s.owner_user_id is null then
+    perform tenancy.notify_roles(s.tenant_id, '{tenant_admin}', 'webhook_disabled', v_payload);
+  else
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    select u.tenant_id, u.user_id, 'webhook_disabled', v_payload from tenancy.tenant_users u
+    where u.tenant_id = s.tenant_id and u.user_id = s.owner_user_id and u.is_active;
+  end if;
 end $$;
 
 -- Writes what the sender has sent: [result, ...]. Manual attempts whose process died end as failed.

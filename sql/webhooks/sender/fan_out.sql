@@ -20,9 +20,9 @@ create or replace function integration.events_waiting(tenants uuid[]) returns bo
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return exists (
-    select from integration.webhook_subscriptions s
-    where s.is_active and (array_position(tenants, null) is not null or s.tenant_id = any (tenants)) and exists (select from integration.system_events e
-      where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position));
+    select from integration.listening() l
+    where (array_position(tenants, null) is not null or l.tenant_id = any (tenants)) and exists (select from integration.system_events e
+      where e.tenant_id = l.tenant_id and not e.is_dispatched and e.position > l.from_position));
 end $$;
 
 -- A new subscription receives events from now on: those that others see by now are past, those of transactions that are still open are not.
@@ -64,15 +64,14 @@ declare
 begin
   insert into integration.webhook_events (id, tenant_id, subscription_id, system_event_id, event_type, entity_key, body, trace_context)
   select n.id, n.tenant_id, n.subscription_id, n.event_id, n.event_type, n.entity_key,
-    integration.webhook_body(n.id, n.event_type, n.created_at, n.tenant_id, n.event_data), n.trace_context
+    integration.webhook_body(n.id, n.event_type, n.created_at, n.tenant_id, n.data), n.trace_context
   from (
-    select overlay(overlay(md5(s.id || '/' || e.id) placing '8' from 13) placing '8' from 17)::uuid as id, e.tenant_id, s.id as subscription_id,
-      e.id as event_id, e.event_type, e.entity_type || '/' || e.entity_id as entity_key, e.event_data, e.created_at, e.position, e.trace_context
-    from integration.system_events e
-    join integration.webhook_subscriptions s on s.tenant_id = e.tenant_id and s.is_active
-    join tenancy.modules m on m.id = s.module_id
-    where e.id = any (event_ids) and m.key = integration.module_of(e.event_type, e.source_module)
-      and integration.wants(s.event_types, e.event_type)
+    select overlay(overlay(md5(s.subscription_id || '/' || e.id) placing '8' from 13) placing '8' from 17)::uuid as id, e.tenant_id, s.subscription_id,
+      e.id as event_id, e.event_type, e.entity_type || '/' || e.entity_id as entity_key, e.created_at, e.trace_context,
+      case when s.merchant_fields is null then e.event_data
+        else integration.merchant_data(s.merchant_fields, s.about || e.event_data) end as data
+    from integration.subscribers_of(event_ids) s
+    join integration.system_events e on e.id = s.event_id
     order by e.position offset 0
   ) n
   on conflict (subscription_id, system_event_id) do nothing;
@@ -93,11 +92,10 @@ declare
   v_deliveries integer := 0;
 begin
   for v_tenant in
-    select s.tenant_id, min(s.from_position) as from_position
-    from integration.webhook_subscriptions s where s.is_active group by s.tenant_id
-    having exists (select from integration.system_events e
-      where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > min(s.from_position))
-    order by s.tenant_id
+    select l.tenant_id, l.from_position from integration.listening() l
+    where exists (select from integration.system_events e
+      where e.tenant_id = l.tenant_id and not e.is_dispatched and e.position > l.from_position)
+    order by l.tenant_id
   loop
     continue when not pg_try_advisory_xact_lock(hashtextextended('webhooks/' || v_tenant.tenant_id, 0));
     select array_agg(p.id order by p.position) into v_ids from (
@@ -141,15 +139,12 @@ begin
   if dry_run then
     select count(*) filter (where w.id is null), count(w.id) filter (where w.next_attempt_at is null and w.claim_token is null)
     into v_created, v_requeued
-    from integration.system_events e
-    join integration.webhook_subscriptions s on s.tenant_id = e.tenant_id and s.is_active
-    join tenancy.modules m on m.id = s.module_id and m.key = integration.module_of(e.event_type, e.source_module)
-    left join integration.webhook_events w on w.subscription_id = s.id and w.system_event_id = e.id
-    where e.id = any (event_ids) and integration.wants(s.event_types, e.event_type);
+    from integration.subscribers_of(event_ids) s
+    left join integration.webhook_events w on w.subscription_id = s.subscription_id and w.system_event_id = s.event_id;
   else
     update integration.webhook_events w set status = 'pending', attempts = 0, next_attempt_at = now()
     from integration.webhook_subscriptions s
-    where s.id = w.subscription_id and s.is_active and w.system_event_id = any (event_ids)
+    where s.id = w.subscription_id and integration.hears(s) and w.system_event_id = any (event_ids)
       and w.next_attempt_at is null and w.claim_token is null;
     get diagnostics v_requeued = row_count;
     v_created := integration.deliveries_add(event_ids);

@@ -13,7 +13,8 @@ begin
   end if;
   return (
     select min(ceil(1000 * greatest(0, extract(epoch from d.next_attempt_at - clock_timestamp()))))::integer
-    from integration.webhook_subscriptions s
+    from integration.subscriptions_waiting() w (id)
+    join integration.webhook_subscriptions s on s.id = w.id
     cross join lateral (
       select e.next_attempt_at from integration.webhook_events e
       where e.subscription_id = s.id and e.next_attempt_at <= now() + ahead and e.claim_token is null
@@ -22,7 +23,7 @@ begin
             and p.position < e.position)
       order by e.next_attempt_at limit 1
     ) d
-    where s.is_active and not exists (select from integration.webhook_events u
+    where integration.hears(s) and not exists (select from integration.webhook_events u
       where u.subscription_id = s.id and u.claim_token is not null and u.next_attempt_at is not null
         and u.claimed_at >= now() - interval '3 seconds'));
 end $$;

@@ -1,9 +1,12 @@
--- Webhook subscriptions: one of a module for a tenant. Secrets come sealed from the function, in `made`, and go
+-- Webhook subscriptions: one of a module for a tenant, and one of a merchant for what is theirs. Each caller keeps their own, and to everybody
+-- else's they are not there (integration.subscription_owner). Secrets come sealed from the function, in `made`, and go
 -- back to it sealed; only there they are opened, to be shown once.
 
--- Every module with the tenant's subscription, or nulls. -> {subscriptions}
+-- Every module with the tenant's subscription, or nulls; of a merchant the one module that they can subscribe to. -> {subscriptions}
 create or replace function integration.subscriptions_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
+declare
+  v_owner uuid := integration.subscription_owner();
 begin
   return (
     select jsonb_build_object('subscriptions', coalesce(jsonb_agg(jsonb_build_object('id', s.id,
@@ -12,7 +15,9 @@ begin
       'failing_since', s.failing_since, 'disabled_at', s.disabled_at, 'disabled_reason', s.disabled_reason,
       'created_at', s.created_at, 'updated_at', s.updated_at) order by m.position), '[]'))
     from tenancy.modules m
-    left join integration.webhook_subscriptions s on s.module_id = m.id and s.tenant_id = (select app.tenant_id()));
+    left join integration.webhook_subscriptions s on s.module_id = m.id and s.tenant_id = (select app.tenant_id())
+      and s.owner_user_id is not distinct from v_owner
+    where v_owner is null or m.key = 'delivery');
 end $$;
 
 -- A subscription as clients see it. Fails: webhook_subscription_not_found.
@@ -29,7 +34,8 @@ end $$;
 
 -- The event types of a subscription that do not reach it: `unknown_event_types` are those that neither Barid nor the publishers of the caller's
 -- tenant are known to send, `other_module_event_types` those that Barid sends to the subscriptions of other modules alone.
--- {id, event_types?} -> {unknown_event_types?, other_module_event_types?}, each where there are any
+-- Of a merchant's subscription `company_event_types` are those that no merchant hears of.
+-- {id, event_types?} -> {unknown_event_types?, other_module_event_types?, company_event_types?}, each where there are any
 create or replace function integration.event_types_named(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -37,6 +43,9 @@ declare
   v_others text[];
   v_published text[];
 begin
+  if integration.subscription_owner() is not null then
+    return integration.merchant_event_types_named(input);
+  end if;
   with named as (
     select n.name from unnest(integration.event_types_of(input)) n (name) where n.name <> '*'
   ), known as (
@@ -65,32 +74,56 @@ begin
     'other_module_event_types', nullif(to_jsonb(v_others), '[]')));
 end $$;
 
--- Saves a subscription. {module_id, url, event_types, is_active?, made: {id, secret}}
--- -> {subscription, secret, unknown_event_types?, other_module_event_types?}. Fails: invalid_reference, webhook_subscription_exists.
+-- The same for a merchant, whom what others publish does not reach. {event_types?} -> {unknown_event_types?, company_event_types?}
+create or replace function integration.merchant_event_types_named(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_strip_nulls(jsonb_build_object(
+      'unknown_event_types', jsonb_agg(n.name order by n.name) filter (where k.heard is null),
+      'company_event_types', jsonb_agg(n.name order by n.name) filter (where not k.heard)))
+    from unnest(integration.event_types_of(input)) n (name)
+    cross join lateral (
+      select bool_or(t.merchant_fields is not null) as heard from integration.event_types t where integration.wants(array[n.name], t.event_type)) k
+    where n.name <> '*');
+end $$;
+
+-- Saves a subscription; a merchant's is of the module `delivery`. {module_id, url, event_types, is_active?, made: {id, secret}}
+-- -> {subscription, secret, unknown_event_types?, other_module_event_types?, company_event_types?}
+-- Fails: invalid_reference, webhook_subscription_exists.
 create or replace function integration.subscription_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input #>> '{made,id}')::uuid;
+  v_owner uuid := integration.subscription_owner();
 begin
-  if not exists (select from tenancy.modules m where m.id = (input ->> 'module_id')::uuid) then
+  if not exists (select from tenancy.modules m where m.id = (input ->> 'module_id')::uuid and (v_owner is null or m.key = 'delivery')) then
     perform app.fail('invalid_reference', '{"field": "module_id"}');
   end if;
-  insert into integration.webhook_subscriptions (id, tenant_id, module_id, url, event_types, is_active, secret, created_by)
+  insert into integration.webhook_subscriptions (id, tenant_id, module_id, url, event_types, is_active, secret, created_by, owner_user_id)
   values (v_id, app.tenant_id(), (input ->> 'module_id')::uuid, input ->> 'url', integration.event_types_of(input),
-    coalesce((input ->> 'is_active')::boolean, true), input #>> '{made,secret}', app.user_id());
+    coalesce((input ->> 'is_active')::boolean, true), input #>> '{made,secret}', app.user_id(), v_owner);
   return jsonb_build_object('subscription', integration.subscription_of(v_id), 'secret', input #>> '{made,secret}')
     || integration.event_types_named(input || jsonb_build_object('id', v_id));
 end $$;
 
--- Changes what is sent. {id, url?, event_types?, is_active?} -> {subscription, unknown_event_types?, other_module_event_types?}
--- With another address, or switched on again, it gets what waits for it at once. Fails: webhook_subscription_not_found.
+-- Changes what is sent. {id, url?, event_types?, is_active?}
+-- -> {subscription, unknown_event_types?, other_module_event_types?, company_event_types?}
+-- With another address, or switched on again, it gets what waits for it at once.
+-- Fails: webhook_subscription_not_found; webhook_subscription_stopped: the company has stopped the merchant's.
 create or replace function integration.subscription_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'id')::uuid;
   s integration.webhook_subscriptions;
 begin
-  select * into s from integration.webhook_subscriptions x where x.id = v_id;
+  select * into s from integration.webhook_subscriptions x
+  where x.id = v_id and x.owner_user_id is not distinct from integration.subscription_owner();
+  if not found then
+    perform app.fail('webhook_subscription_not_found');
+  elsif (input ->> 'is_active')::boolean and s.disabled_reason = 'stopped' then
+    perform app.fail('webhook_subscription_stopped');
+  end if;
   if coalesce((input ->> 'is_active')::boolean, s.is_active) and (not s.is_active or input ->> 'url' <> s.url) then
     -- Deliveries before their subscription, as results lock them.
     perform integration.waiting_due(v_id);
@@ -99,7 +132,11 @@ begin
     url = coalesce(input ->> 'url', x.url),
     event_types = coalesce(integration.event_types_of(input), x.event_types),
     is_active = coalesce((input ->> 'is_active')::boolean, x.is_active)
-  where x.id = v_id;
+  -- Stopped meanwhile, it stays so.
+  where x.id = v_id and ((input ->> 'is_active')::boolean is not true or x.disabled_reason is distinct from 'stopped');
+  if not found then
+    perform app.fail('webhook_subscription_stopped');
+  end if;
   return jsonb_build_object('subscription', integration.subscription_of(v_id)) || integration.event_types_named(input);
 end $$;
 
@@ -122,17 +159,36 @@ begin
   return v_count;
 end $$;
 
--- Removes a subscription with its log. {id} -> {id}. Fails: webhook_subscription_not_found.
+-- Removes a subscription with its log. {id} -> {id}
+-- Fails: webhook_subscription_not_found; webhook_subscription_stopped: a merchant could make another in place of the one that the company stopped.
 create or replace function integration.subscription_delete(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+begin
+  if not exists (select from integration.webhook_subscriptions s
+      where s.id = v_id and s.owner_user_id is not distinct from integration.subscription_owner()) then
+    perform app.fail('webhook_subscription_not_found');
+  end if;
+  perform integration.subscription_remove(v_id, false);
+  return jsonb_build_object('id', v_id);
+end $$;
+
+-- The removal; of one that the company has stopped with `also_stopped` alone.
+-- Fails: webhook_subscription_stopped; webhook_subscription_not_found, where somebody was faster.
+create or replace function integration.subscription_remove(id uuid, also_stopped boolean) returns void
 language plpgsql set search_path = '' as $$
 begin
   -- Deliveries before their subscription, as whoever writes a result down locks them.
-  perform from integration.webhook_events e where e.subscription_id = (input ->> 'id')::uuid order by e.id for update;
-  delete from integration.webhook_subscriptions s where s.id = (input ->> 'id')::uuid;
+  perform from integration.webhook_events e where e.subscription_id = subscription_remove.id order by e.id for update;
+  delete from integration.webhook_subscriptions s
+  where s.id = subscription_remove.id and (also_stopped or s.disabled_reason is distinct from 'stopped');
   if not found then
+    if exists (select from integration.webhook_subscriptions s where s.id = subscription_remove.id) then
+      perform app.fail('webhook_subscription_stopped');
+    end if;
     perform app.fail('webhook_subscription_not_found');
   end if;
-  return jsonb_build_object('id', input ->> 'id');
 end $$;
 
 -- Another secret; the old one signs as well for 24 hours, and with it those that did already: whose answer was lost, or who is only half-way,
@@ -146,7 +202,7 @@ begin
   update integration.webhook_subscriptions s set secret = input #>> '{made,secret}', previous_secret_until = v_until,
     previous_secret = array_to_string((s.secret
       || case when s.previous_secret_until > now() then string_to_array(s.previous_secret, ' ') else '{}' end)[:4], ' ')
-  where s.id = (input ->> 'id')::uuid;
+  where s.id = (input ->> 'id')::uuid and s.owner_user_id is not distinct from integration.subscription_owner();
   return jsonb_build_object('subscription', integration.subscription_of((input ->> 'id')::uuid),
     'secret', input #>> '{made,secret}', 'previous_secret_expires_at', v_until);
 end $$;

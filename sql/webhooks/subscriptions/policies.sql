@@ -1,8 +1,9 @@
 -- Webhooks and carriers: a tenant's staff see them, its administrators write them. What the sender and the
 -- carriers' reports write goes through private.
 
-select app.tenant_table('integration.webhook_subscriptions', own => '{}', hidden => 'secret,previous_secret,from_position',
-  write_condition => $$app.has_permission('manage:tenant')$$);
+-- A merchant sees and writes their own. People who see the company reach all of them, and the functions hold them to what is theirs.
+select app.tenant_table('integration.webhook_subscriptions', own => '{owner_user_id}', hidden => 'secret,previous_secret,from_position',
+  write_condition => $$app.has_permission('manage:tenant') or not app.sees_tenant() and app.has_role('institution')$$);
 
 select app.touched('integration.webhook_subscriptions');
 

@@ -19,13 +19,22 @@ create table if not exists integration.webhook_subscriptions (
   -- Since when every attempt has failed; null while attempts succeed.
   failing_since timestamptz,
   disabled_at timestamptz,
-  disabled_reason text check (disabled_reason in ('gone', 'failing')),
+  -- stopped: by the company; a merchant does not start it again.
+  disabled_reason text check (disabled_reason in ('gone', 'failing', 'stopped')),
   created_by uuid references tenancy.profiles (id) on delete set null,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The merchant who hears of their own parcels and statements by it; null: it is the company's.
+  owner_user_id uuid,
   unique (tenant_id, id),
-  constraint webhook_subscription_exists unique (tenant_id, module_id)
+  constraint webhook_subscription_exists unique nulls not distinct (tenant_id, module_id, owner_user_id),
+  foreign key (tenant_id, owner_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
 );
 create index if not exists webhook_subscriptions_module on integration.webhook_subscriptions (module_id);
 create index if not exists webhook_subscriptions_created_by on integration.webhook_subscriptions (created_by);
-create index if not exists webhook_subscriptions_active on integration.webhook_subscriptions (tenant_id) where is_active;
+-- From which event on a tenant listens (integration.listening), however many merchants do.
+create index if not exists webhook_subscriptions_listening on integration.webhook_subscriptions (tenant_id, from_position) where is_active;
+-- An event's subscriptions: the company's (null), and that of the merchant whose parcel or statement it is about.
+create index if not exists webhook_subscriptions_owner on integration.webhook_subscriptions (tenant_id, owner_user_id);
+create index if not exists webhook_subscriptions_of_merchants on integration.webhook_subscriptions (tenant_id, created_at desc nulls last, id desc)
+  where owner_user_id is not null;

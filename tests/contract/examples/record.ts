@@ -11,6 +11,7 @@ import { deliveries } from "./calls/deliveries.ts";
 import { drivers } from "./calls/drivers.ts";
 import { integration } from "./calls/integration.ts";
 import { manifests } from "./calls/manifests.ts";
+import { ownWebhooks } from "./calls/own-webhooks.ts";
 import { packages } from "./calls/packages.ts";
 import { services } from "./calls/services.ts";
 import { storefront } from "./calls/storefront.ts";
@@ -30,6 +31,7 @@ export const calls: Calls = {
   ...storefront,
   ...tenancy,
   ...integration,
+  ...ownWebhooks,
 };
 
 /** The operations of clients; those that remove or end something come last, so it is there for the others. */

@@ -11,16 +11,22 @@ export async function addIntegration({ tenant, tx, one, made, next }: Adding): A
     entity_id: made.delivery,
   });
   const subscription = await subscriptionOf({ tenant, tx, one, made });
-  const webhook_event = await one("integration.webhook_events", {
-    subscription_id: subscription,
-    system_event_id: event,
-    event_type: "delivery.created",
-    entity_key: `delivery/${made.delivery}`,
-    body: JSON.stringify({ data: { n: next() } }),
-    status: "success",
-    next_attempt_at: null,
-  });
-  await one("integration.webhook_attempts", { event_id: webhook_event, latency_ms: 1 });
+  const own_subscription = await subscriptionOf({ tenant, tx, one, made }, made.institution);
+  const sentTo = async (subscription_id: string) => {
+    const id = await one("integration.webhook_events", {
+      subscription_id,
+      system_event_id: event,
+      event_type: "delivery.created",
+      entity_key: `delivery/${made.delivery}`,
+      body: JSON.stringify({ data: { n: next() } }),
+      status: "success",
+      next_attempt_at: null,
+    });
+    await one("integration.webhook_attempts", { event_id: id, latency_ms: 1 });
+    return id;
+  };
+  const webhook_event = await sentTo(subscription);
+  const own_webhook_event = await sentTo(own_subscription);
   await one("integration.tenant_carriers", { carrier_code: "simulated", is_enabled: true });
   const shipment = await one("integration.carrier_shipments", {
     delivery_id: made.delivery,
@@ -63,6 +69,8 @@ export async function addIntegration({ tenant, tx, one, made, next }: Adding): A
     event,
     subscription,
     webhook_event,
+    own_subscription,
+    own_webhook_event,
     shipment,
     remittance,
     carrier_collection,
@@ -73,6 +81,7 @@ export async function addIntegration({ tenant, tx, one, made, next }: Adding): A
 /** Sealed as the functions would, so that it can be sent to; nobody listens at its address. */
 async function subscriptionOf(
   { tenant, tx, one, made }: Pick<Adding, "tenant" | "tx" | "one" | "made">,
+  merchant: string | null = null,
 ) {
   const id = randomUUID();
   const added = await one("integration.webhook_subscriptions", {
@@ -82,8 +91,11 @@ async function subscriptionOf(
     event_types: ["delivery.*"],
     is_active: false,
     secret: await seal(newWebhookSecret(), `webhook/${id}`),
+    owner_user_id: merchant,
   });
-  // A module has one; whoever adds everything twice finds it there.
+  // A module has one, and a merchant: adding everything twice finds it there.
   return added ?? (await tx`select id from integration.webhook_subscriptions
-    where tenant_id = ${tenant.id} and module_id = ${made.module}`)[0].id;
+    where tenant_id = ${tenant.id} and module_id = ${made.module} and owner_user_id is not distinct from ${merchant}::uuid`)[
+    0
+  ].id;
 }

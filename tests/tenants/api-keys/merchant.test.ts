@@ -9,6 +9,7 @@ import { type Ground, newGround, order } from "../../support/deliveries.ts";
 import { csvText } from "../../support/files.ts";
 import { address, as } from "../../support/invitations.ts";
 import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+import { subscribeMerchant } from "../../support/webhooks.ts";
 
 const deliveries = "/delivery/deliveries";
 
@@ -88,6 +89,16 @@ describe("a merchant's own key", () => {
     expect(row.owner_user_id).toBe(tenant.institution.id);
     expect(await program.get("/delivery/merchant-statements")).toSucceed();
     expect(await program.get("/delivery/services")).toSucceed();
+  });
+
+  test("subscribes to the merchant's own webhooks, and to none of the company's", async () => {
+    const merchant = await newPerson(tenant.id, "institution", "institution");
+    const { program } = await ownKey(merchant);
+    const { id } = await subscribeMerchant(program, "http://127.0.0.1:9/hook");
+    const [row] = await sql`select owner_user_id from integration.webhook_subscriptions
+      where id = ${id}`;
+    expect(row.owner_user_id).toBe(merchant.id);
+    expect(await program.get("/webhooks/subscriptions")).toFailWith(403, "forbidden");
   });
 
   test("does nothing that a person answers for", async () => {

@@ -147,6 +147,37 @@ describe("somebody", () => {
     expect(member!.is_active).toBe(false);
   });
 
+  test("who is a merchant is sent nothing more: their subscription goes, with what was sent to it", async () => {
+    const { tenant } = here.shop;
+    const merchant = await newPerson(tenant.id, "institution", "institution");
+    const [{ id }] = await sql`insert into integration.webhook_subscriptions
+      (tenant_id, module_id, url, event_types, secret, owner_user_id)
+      select ${tenant.id}, m.id, 'https://shop.example/hook', '{*}', 's1.sealed', ${merchant.id}
+      from tenancy.modules m where m.key = 'delivery' returning id` as [{ id: string }];
+    const [{ event }] = await sql`insert into integration.webhook_events
+      (tenant_id, subscription_id, event_type, entity_key, body, status, next_attempt_at)
+      values (${tenant.id}, ${id}, 'webhook.test', 'test/1', '{"data": {}}', 'success', null)
+      returning id as event` as [{ event: string }];
+    await sql`insert into integration.webhook_attempts (tenant_id, event_id, latency_ms, response_body)
+      values (${tenant.id}, ${event}, 1, 'thanks')`;
+    const counted = async () =>
+      await sql`select (select count(*)::int from integration.webhook_subscriptions where tenant_id = ${tenant.id}) as subscriptions,
+        (select count(*)::int from integration.webhook_events where tenant_id = ${tenant.id}) as events,
+        (select count(*)::int from integration.webhook_attempts where tenant_id = ${tenant.id}) as attempts`;
+    const [before] = await counted();
+    const { failure, text } = await erased(place, tenant, {
+      person: merchant.id,
+      confirm: merchant.id,
+    });
+    expect(failure, text).toBeUndefined();
+    expect(await counted()).toEqual([{
+      subscriptions: before!.subscriptions - 1,
+      events: before!.events - 1,
+      attempts: before!.attempts - 1,
+    }]);
+    expect(await sql`select from integration.webhook_subscriptions where id = ${id}`).toEqual([]);
+  });
+
   test("with an account is asked for by it, and nobody is found who is none", async () => {
     const { tenant } = here.shop;
     const [{ phone }] =

@@ -14,6 +14,13 @@ import { placeOrder, type Shop } from "../../../support/orders.ts";
 import { due, eventFor, newCardShop, numberOf, report, sign } from "../../../support/payments.ts";
 import type { Call, Calls } from "../call.ts";
 
+/** A merchant's subscription. */
+const ofMerchant: Call["before"] = async ({ tenant }) => {
+  const [{ id }] = await sql`select id from integration.webhook_subscriptions
+    where tenant_id = ${tenant.id} and owner_user_id is not null`;
+  return { things: { subscription: id } };
+};
+
 let known: Promise<Side> | undefined;
 const sideOf = () => known ??= newSide();
 
@@ -128,6 +135,11 @@ export const integration: Calls = {
       event_types: ["delivery.*"],
     }),
   },
+  "PUT /webhooks/merchant-subscriptions/:subscription_id": {
+    before: ofMerchant,
+    body: () => ({ is_active: false }),
+  },
+  "DELETE /webhooks/merchant-subscriptions/:subscription_id": { before: ofMerchant },
   "PUT /webhooks/subscriptions/:subscription_id": {
     body: () => ({ event_types: ["delivery.*", "cod.*"], is_active: true }),
   },

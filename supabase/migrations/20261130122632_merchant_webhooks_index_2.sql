@@ -1,0 +1,8 @@
+-- Written by npm run db:migration. The table is read as a whole, and used meanwhile.
+-- squawk-ignore-file ban-concurrent-index-creation-in-transaction, prefer-robust-stmts
+set lock_timeout = '1min';
+set statement_timeout = 0;
+
+DROP INDEX CONCURRENTLY IF EXISTS "integration"."webhook_subscriptions_of_merchants";
+
+CREATE INDEX CONCURRENTLY webhook_subscriptions_of_merchants ON integration.webhook_subscriptions USING btree (tenant_id, created_at DESC NULLS LAST, id DESC) WHERE (owner_user_id IS NOT NULL);

@@ -112,6 +112,8 @@ describe("caching", () => {
       "post /cod-settlements/:settlement_payment_id/receipt",
       "post /deliveries/:delivery_id/proof-uploads",
       "post /me/api-keys",
+      "post /own/subscriptions",
+      "post /own/subscriptions/:subscription_id/rotate-secret",
       "post /subscriptions",
       "post /subscriptions/:subscription_id/rotate-secret",
       "post /tenant/:carrier_code/rotate-secret",

@@ -43,7 +43,7 @@ const Module = z.object({ id: Id, key: z.string(), name: z.record(z.string(), z.
   id: "WebhookModule",
 });
 
-export const DisabledReason = z.enum(["gone", "failing", "stopped"]).meta({
+const DisabledReason = z.enum(["gone", "failing", "stopped"]).meta({
   description:
     "gone: the address answered 410; failing: five days of failures; stopped: the company stopped a merchant's",
 });

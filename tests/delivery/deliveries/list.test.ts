@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
+import { settled } from "../../support/changes.ts";
 import {
   assign,
   type Ground,
@@ -95,6 +96,7 @@ describe("the list of deliveries", () => {
     });
     const file = await tenant.ops.get(path, { query: { status: "accepted,draft", format: "csv" } });
     expect(new TextDecoder().decode(file.body).trim().split("\r\n")).toHaveLength(3);
+    await settled(tenant.id, ["delivery.deliveries"]);
     const since = await list({ status: "accepted,draft", updated_since: "2020-01-01" });
     expect(since.data).toHaveLength(2);
     const wrong = await tenant.ops.get(path, { query: { status: "draft,lost" } });

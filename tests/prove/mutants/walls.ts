@@ -186,7 +186,7 @@ export const walls: Mutant[] = [
   {
     name: "equal Idempotency-Keys of two people meet",
     file: idempotency,
-    from: ` || '/' || coalesce(app.user_id()::text, app.request_setting('api_key'), '-')`,
+    from: ` || '/' || coalesce(app.request_setting('api_key'), app.user_id()::text, '-')`,
     to: "",
     test: [
       idempotencyTest,

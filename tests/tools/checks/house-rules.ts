@@ -21,10 +21,19 @@ export function brokenHouseRules(): string[] {
   ]);
 }
 
-/** Files of tests share connections: a setting that outlives its transaction decides what the next file sees. */
+/**
+ * Files of tests share connections: a setting that outlives its transaction decides what the next file sees. They share a database: a
+ * row that is read by `updated_since` waits for transactions of other files.
+ */
 function ofTests(file: string, text: string): string[] {
-  return linesMatching(text, /set_config\(.*,\s*false\)/)
-    .map((line) => `${file}:${line} sets a whole connection: use true, in a transaction`);
+  const alone = file.startsWith("tests/deploy/") || file.includes("own-system");
+  const waits = alone || file.startsWith("tests/tools/") || text.includes("settled(");
+  return [
+    ...linesMatching(text, /set_config\(.*,\s*false\)/)
+      .map((line) => `${file}:${line} sets a whole connection: use true, in a transaction`),
+    ...(waits ? [] : linesMatching(text, /updated_since: ["`]/))
+      .map((line) => `${file}:${line} reads what changed: await settled() first`),
+  ];
 }
 
 function ofAnyFile(file: string, text: string): string[] {

@@ -139,12 +139,14 @@ describe("an address that ends", () => {
     ];
     for (const one of merchants) await parcelOf(one);
     await until(() => broken.received.length > 0);
-    const began = Date.now();
     await parcelOf(tenant.institution);
     await until(async () => (await statusesOf(well.id))[0] === "success");
     await until(async () => (await statusesOf(all.id)).every((status) => status === "success"));
-    expect(Date.now() - began).toBeLessThan(10_000);
-    expect(broken.received.length).toBeLessThanOrEqual(10);
+    // Half of a sender's connections, however long it took.
+    const [{ held }] = await sql`select count(*)::int as held from integration.webhook_events e
+      join integration.webhook_subscriptions s on s.id = e.subscription_id
+      where s.tenant_id = ${tenant.id} and s.failing_since is not null and e.claim_token is not null`;
+    expect(held).toBeLessThanOrEqual(10);
     await broken.close();
   });
 });

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
 import { numberText } from "../schemas/digits.ts";
+import { reasonOf } from "../schemas/reasons.ts";
 import { DayOrInstant, Id, orEmpty } from "../schemas/schemas.ts";
 
 /**
@@ -100,11 +101,13 @@ export function isSet(column: string, when: "set" | "unset"): Filter {
   };
 }
 
+const wantsNumber = { error: "reason_type_number" };
+
 /** The digits of any keyboard. */
 const Numeric = z.union([
   z.number(),
-  z.string().overwrite(numberText).regex(/^-?\d{1,15}(\.\d{1,6})?$/),
-]);
+  z.string().overwrite(numberText).regex(/^-?\d{1,15}(\.\d{1,6})?$/, wantsNumber),
+], wantsNumber);
 
 /** One end of a range: open when it is left out, null or empty, as forms leave it. */
 const end = <S extends z.ZodType>(schema: S) => orEmpty(schema).nullish();
@@ -225,19 +228,23 @@ export function readColumnFilters(
   try {
     parsed = JSON.parse(text);
   } catch {
-    throw new AppError("invalid_column_filters", { field: "column_filters" });
+    throw wrongFilter("column_filters", { reason_key: "reason_type_object" });
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
-    throw new AppError("invalid_column_filters", { field: "column_filters" });
+    throw wrongFilter("column_filters", { reason_key: "reason_type_object" });
   }
   const accepted: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(parsed)) {
     if (!Object.hasOwn(columns, name) || value === null || value === "") continue;
-    const result = columns[name].schema.safeParse(value);
+    const result = columns[name].schema.safeParse(value, { reportInput: true });
     if (!result.success) {
-      throw new AppError("invalid_column_filters", { field: `column_filters.${name}` });
+      throw wrongFilter(`column_filters.${name}`, reasonOf(result.error.issues[0]!));
     }
     if (!isOpen(result.data)) accepted[name] = result.data;
   }
   return accepted;
 }
+
+/** The refusal of a filter, with what is wanted of it. */
+const wrongFilter = (field: string, reason: Record<string, unknown>) =>
+  new AppError("invalid_column_filters", { field, ...reason });

@@ -2509,7 +2509,7 @@ export interface components {
     /** The wallet balance is not enough. */ InsufficientWalletBalanceError: { available?: number; balance?: number; code?: "insufficient_wallet_balance"; currency?: string; required?: number; } & components["schemas"]["Error"];
     /** Something went wrong on our side. Please try again. */ InternalServerErrorError: { code?: "internal_server_error"; } & components["schemas"]["Error"];
     /** This is not a valid postal barcode. */ InvalidBarcodeError: { barcode_value?: string; code?: "invalid_barcode"; field?: string; } & components["schemas"]["Error"];
-    /** The filter {field} is not valid. */ InvalidColumnFiltersError: { code?: "invalid_column_filters"; field?: string; } & components["schemas"]["Error"];
+    /** {field} {reason}. */ InvalidColumnFiltersError: { code?: "invalid_column_filters"; field?: string; } & components["schemas"]["Error"];
     /** {field} needs a latitude and a longitude. */ InvalidCoordinatesError: { code?: "invalid_coordinates"; field?: string; } & components["schemas"]["Error"];
     /** The file cannot be read as CSV in UTF-8: something is wrong in line {line}. */ InvalidCsvError: { code?: "invalid_csv"; line?: number; } & components["schemas"]["Error"];
     /** This cursor does not lead anywhere; start again without it. */ InvalidCursorError: { code?: "invalid_cursor"; field?: string; } & components["schemas"]["Error"];

@@ -1,6 +1,6 @@
 /** Reads a request's input within limits and says in the caller's words what is wrong with it. */
 import type { z } from "zod";
-import { numberText } from "./digits.ts";
+import { reasonOf } from "./reasons.ts";
 import { AppError, isErrorCode } from "../errors/errors.ts";
 
 /** Bytes of a request body: 1 MiB. */
@@ -163,69 +163,5 @@ function refusal(issue: z.core.$ZodIssue): AppError {
   if (isErrorCode(issue.message)) {
     return new AppError(issue.message, { field, ...(issue.code === "custom" ? issue.params : {}) });
   }
-  return new AppError("validation_failed", { field, ...reason(issue) });
-}
-
-/** JSON's names of the types that schemas name otherwise. */
-const jsonTypes: Record<string, string> = { record: "object", int: "integer" };
-
-/** The types that have a text of their own, in the words of each language. */
-const namedTypes = ["array", "boolean", "integer", "number", "object", "string"];
-
-function wrongType(type: string): Record<string, unknown> {
-  return namedTypes.includes(type)
-    ? { reason_key: `reason_type_${type}` }
-    : { reason_key: "reason_type", expected: type };
-}
-
-/** A number with a separator of thousands, or a comma before decimals: `25,000`, `٢٥٬٠٠٠`. */
-function isGrouped(value: unknown): boolean {
-  const text = typeof value === "string" ? numberText(value) : "";
-  return !/^-?\d+(\.\d+)?$/.test(text) &&
-    /^[-+]?\d+([,،٬'’ \u00a0\u202f.]\d+)+$/.test(text);
-}
-
-/**
- * The issue that names the words, of a value that may be one of them or several, or a boolean. The first issue of each form counts: the
- * length of an array is measured of a text as well.
- */
-function wordsOf({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue | undefined {
-  const issues = errors.flatMap(([first]) => first ?? []);
-  const ofWords = issues.every((one) =>
-    one.code === "invalid_value" ||
-    one.code === "invalid_type" && ["array", "boolean"].includes(one.expected)
-  );
-  return ofWords ? issues.find(({ code }) => code === "invalid_value") : undefined;
-}
-
-function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
-  // A schema may name what it wants itself: z.string({ error: "reason_day" }).
-  if (issue.message.startsWith("reason_")) return { reason_key: issue.message };
-  switch (issue.code) {
-    case "invalid_type":
-      if (issue.input === undefined) return { reason_key: "reason_required" };
-      return isGrouped(issue.input) && ["number", "int"].includes(issue.expected)
-        ? { reason_key: "reason_number_separators" }
-        : wrongType(jsonTypes[issue.expected] ?? issue.expected);
-    case "too_small":
-      return {
-        reason_key: issue.inclusive === false ? "reason_above" : "reason_too_small",
-        bound: String(issue.minimum),
-      };
-    case "too_big":
-      return { reason_key: "reason_too_big", bound: String(issue.maximum) };
-    case "invalid_value":
-      return { reason_key: "reason_options", options: issue.values.map(String).join(", ") };
-    case "unrecognized_keys":
-      return { reason_key: "reason_unknown" };
-    case "invalid_union":
-      if (wordsOf(issue)) return reason(wordsOf(issue)!);
-      // Of what may be one of several things, none fits nothing at all.
-      return { reason_key: issue.input === undefined ? "reason_required" : "reason_invalid" };
-    case "custom":
-      // A rule between fields may name what it wants of them: refine(…, { params: { reason_key, … } }).
-      return { reason_key: "reason_invalid", ...issue.params };
-    default:
-      return { reason_key: "reason_invalid" };
-  }
+  return new AppError("validation_failed", { field, ...reasonOf(issue) });
 }

@@ -1,6 +1,7 @@
 // Helpers that every walkthrough uses: clients, calls, output and checks.
 // BARID_URL and BARID_KEY choose the stack; without them it is the one that `npm start` runs in this folder.
 import { execFileSync } from "node:child_process";
+import { createServer } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import { createClient } from "@supabase/supabase-js";
 import WebSocket from "ws";
@@ -67,6 +68,21 @@ export async function waitFor(what, poll, seconds = 90) {
     await new Promise((resolve) => setTimeout(resolve, 250));
   } while (Date.now() < deadline);
   return stop(`${what}: not within ${seconds} seconds`);
+}
+
+/** A subscriber's server: receives events and answers 200. */
+export async function listen(into) {
+  const server = createServer(async (request, response) => {
+    let raw = "";
+    for await (const chunk of request) raw += chunk;
+    into.push({ raw, headers: request.headers });
+    response.end("ok");
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}/barid`,
+    close: () => server.close() && server.closeAllConnections(),
+  };
 }
 
 export function say(step) {

@@ -1,13 +1,13 @@
 // A company joins Barid: the wizard opens it, its store is filled, approved and visited, a subscriber hears of it.
 // node tests/walkthrough/tenant.mjs
 import { createHmac } from "node:crypto";
-import { createServer } from "node:http";
 import {
   anonymousClient,
   call,
   check,
   demoPassword,
   expectError,
+  listen,
   register,
   say,
   show,
@@ -138,21 +138,6 @@ check(
   false,
 );
 subscriber.close();
-
-/** A subscriber's server: receives events and answers 200. */
-async function listen(into) {
-  const server = createServer(async (request, response) => {
-    let raw = "";
-    for await (const chunk of request) raw += chunk;
-    into.push({ raw, headers: request.headers });
-    response.end("ok");
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${server.address().port}/barid`,
-    close: () => server.close() && server.closeAllConnections(),
-  };
-}
 
 /** The event in a request; stops the walkthrough if the signature is not that of the subscription. */
 function genuine(request) {

@@ -153,17 +153,15 @@ async function setsOf(tx: Tx, tenant: string, me: string | null, contact: string
   const sent = await ids(tx`select e.id from integration.webhook_events e
     where e.tenant_id = ${tenant} and e.subscription_id = any (${subscriptions})`);
   return {
-    ...{
-      orders,
-      received,
-      deliveries,
-      addresses,
-      manifests,
-      items,
-      invitations,
-      subscriptions,
-      sent,
-    },
+    orders,
+    received,
+    deliveries,
+    addresses,
+    manifests,
+    items,
+    invitations,
+    subscriptions,
+    sent,
   } as Record<string, string[]>;
 }
 

@@ -3,6 +3,7 @@
  * no schemas.
  */
 import type { z } from "zod";
+import type { FileTimes } from "./csv/times.ts";
 import type { Keyset } from "./cursor.ts";
 import type { Filter } from "./filters.ts";
 
@@ -76,7 +77,7 @@ export interface ListQuery {
   /** Set when the rows are read by position and not by page. */
   keyset?: Keyset;
   /** How a file writes times: `local` on the clock of the company. */
-  times?: "utc" | "local";
+  times?: FileTimes;
 }
 
 const declarations = new WeakMap<z.ZodType, ListDeclaration>();

@@ -21,7 +21,7 @@ export class CliFailure extends Failure {
   }
 }
 
-/** The line in which the CLI tells an error of PostgreSQL. The statement follows it, however long it is. */
+/** The line of the CLI with an error of PostgreSQL. The statement follows it, however long it is. */
 const sqlError = /^.*\(SQLSTATE (\w{5})\).*$/m;
 
 export interface Cli {

@@ -384,18 +384,18 @@ AS $function$
 #variable_conflict use_column
 begin
   return query
-  with told as materialized (
+  with events as materialized (
     select e.id, e.tenant_id, e.event_type, e.entity_type, e.entity_id, integration.module_of(e.event_type, e.source_module) as module
     from integration.system_events e where e.id = any (event_ids)
   )
   select t.id, s.id, null::jsonb, null::jsonb
-  from told t
+  from events t
   join integration.webhook_subscriptions s on s.tenant_id = t.tenant_id and s.owner_user_id is null
   join tenancy.modules m on m.id = s.module_id and m.key = t.module
   where s.is_active and integration.wants(s.event_types, t.event_type)
   union all
   select t.id, s.id, c.merchant_fields, o.about
-  from told t
+  from events t
   join integration.event_types c on c.event_type = t.event_type and c.merchant_fields is not null
   cross join lateral (
     select d.institution_user_id, jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,

@@ -53,15 +53,15 @@ describe("a push of migrations", () => {
   test("that cannot have a lock is undone, and done again until it can", async () => {
     write(lockAndAdd);
     const letGo = await hold();
-    const told: string[] = [];
+    const printed: string[] = [];
     let ended: Promise<void> | undefined;
     const pushes = await push(cli, remote(database.url), (line) => {
-      told.push(line);
+      printed.push(line);
       ended = letGo();
     });
     await ended;
     expect(pushes).toBe(2);
-    expect(told).toEqual(["A migration met calls and was undone (55P03): push 2 of 5."]);
+    expect(printed).toEqual(["A migration met calls and was undone (55P03): push 2 of 5."]);
     expect(await database.sql`select weight from public.parcels`).toEqual([]);
   });
 
@@ -70,24 +70,24 @@ describe("a push of migrations", () => {
     await database.sql`alter table public.parcels drop weight`;
     await database.sql`delete from supabase_migrations.schema_migrations`;
     const letGo = await hold();
-    const told: string[] = [];
-    const failure = await push(cli, remote(database.url), (line) => told.push(line))
+    const printed: string[] = [];
+    const failure = await push(cli, remote(database.url), (line) => printed.push(line))
       .catch((error) => error).finally(letGo);
     expect(failure).toBeInstanceOf(CliFailure);
     expect(failure.sqlState).toBe("55P03");
     expect(failure.message).toContain("canceling statement due to lock timeout");
-    expect(told.length).toBe(4);
+    expect(printed.length).toBe(4);
   });
 
-  test("that is wrong is not tried again, and PostgreSQL's words are told, not the end of the statement", async () => {
+  test("that is wrong is not tried again, and PostgreSQL's words are shown, not the end of the statement", async () => {
     write("perform 1 / 0;");
-    const told: string[] = [];
-    const failure = await push(cli, remote(database.url), (line) => told.push(line))
+    const printed: string[] = [];
+    const failure = await push(cli, remote(database.url), (line) => printed.push(line))
       .catch((error) => error);
     expect(failure.message).toMatch(
       /^supabase db push: ERROR: division by zero \(SQLSTATE 22012\)/,
     );
     expect(failure.message).not.toContain("Line 11");
-    expect(told).toEqual([]);
+    expect(printed).toEqual([]);
   });
 });

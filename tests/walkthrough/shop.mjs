@@ -1,4 +1,4 @@
-// A merchant's web shop: an API key of the merchant's own orders a delivery and a webhook of the merchant's own tells what becomes of it.
+// A merchant's web shop: an API key of the merchant's own orders a delivery and a webhook of the merchant's own reports each step.
 // node tests/walkthrough/shop.mjs
 import { Webhook } from "standardwebhooks";
 import {

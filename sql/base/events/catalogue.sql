@@ -3,7 +3,7 @@
 -- The types of events that Barid writes. {module?}
 -- -> {event_types: [{event_type, module, entity_type, event_data: {field: type}}]}, by module and name
 -- The module is the one whose subscription hears of it; null: the subscription of whichever module it is about, so these are
--- of every module that is asked for. A merchant is told of what merchants hear, with the fields that they are sent.
+-- of every module that is asked for. A merchant gets the types that merchants are sent, with their fields.
 create or replace function integration.event_types_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare

@@ -51,6 +51,6 @@ create table if not exists integration.event_types (
   entity_type text not null check (entity_type <> ''),
   -- {field: type}; a question mark after the type: the field may be null.
   event_data jsonb not null check (jsonb_typeof(event_data) = 'object'),
-  -- Fields that a merchant is sent of an event about a parcel or statement of theirs, {field: type}; null: merchants are not told.
+  -- Fields that a merchant is sent of an event about a parcel or statement of theirs, {field: type}; null: merchants are sent none.
   merchant_fields jsonb check (jsonb_typeof(merchant_fields) = 'object')
 );

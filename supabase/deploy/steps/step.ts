@@ -10,7 +10,7 @@ export interface Deployment {
   /** `--remote=…` for commands that talk to the project, and for those that talk to its database. */
   project: string;
   database: string;
-  /** Tells the person who deploys how it goes. */
+  /** Prints a line for the person who deploys. */
   print(line: string): void;
 }
 

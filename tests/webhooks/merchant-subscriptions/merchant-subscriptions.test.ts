@@ -68,7 +68,7 @@ describe("stopped by the company", () => {
     expect(notices).toMatchObject([
       { type: "webhook_disabled", payload: { subscription_id: id, reason: "stopped" } },
     ]);
-    // A second call changes nothing and tells nobody.
+    // A second call changes nothing and notifies nobody.
     expect(await stop()).toSucceed(200);
     expect((await merchant.get("/tenants/me/notifications")).body.data).toHaveLength(1);
   });

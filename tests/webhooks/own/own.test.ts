@@ -31,7 +31,7 @@ const typesOf = async ({ id }: { id: string }) =>
 const parcel = ["barcode", "delivery_code", "delivery_id", "external_reference_id"];
 const keysOf = (body: Body) => Object.keys(body.data).sort();
 
-test("lives from the first call to the last: made, tried, told, changed, rotated, removed", async () => {
+test("lives from the first call to the last: made, tried, sent to, changed, rotated, removed", async () => {
   const by = tenant.institution;
   const [none] = (await by.get(path)).body.subscriptions;
   expect(none).toMatchObject({ id: null, module: { key: "delivery" } });
@@ -194,7 +194,7 @@ describe("of what is sent", () => {
   });
 });
 
-describe("who is told", () => {
+describe("who is sent an event", () => {
   test("each merchant of their own parcels alone, and the company of all with all of it", async () => {
     const other = await startReceiver();
     const [a, b, all] = await Promise.all([
@@ -226,7 +226,7 @@ describe("who is told", () => {
     await other.close();
   });
 
-  test("by the parcel's row: an event that says it is about another's parcel tells nobody else", async () => {
+  test("by the parcel's row: an event that says it is about another's parcel reaches nobody else", async () => {
     const a = await subscribeMerchant(tenant.institution, receiver.url);
     const theirs = await parcelOf(tenant.institution2);
     await publish(nobody, tenant, {

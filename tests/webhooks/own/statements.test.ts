@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 
-test("each step is told with its figures; who did it is not, and another merchant hears nothing", async () => {
+test("each step is sent with its figures, without who did it, and another merchant hears nothing", async () => {
   const { tenant } = ground;
   await broughtIn(ground, [7_000], {
     customer_id: undefined,

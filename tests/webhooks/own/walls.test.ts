@@ -146,7 +146,7 @@ test("a merchant recovers what failed", async () => {
 });
 
 describe("a merchant who subscribes", () => {
-  test("does so to deliveries: of other modules they are told which field it is", async () => {
+  test("does so to deliveries: of other modules the refusal names the field", async () => {
     for (const key of ["cod", "warehousing", "webhooks"]) {
       const answer = await other.institution.post(own, valid({ module_id: await moduleId(key) }));
       expect(answer).toFailWith(400, "invalid_reference");
@@ -154,7 +154,7 @@ describe("a merchant who subscribes", () => {
     }
   });
 
-  test("has one: the second is told so, beside the company's and those of others", async () => {
+  test("has one: the second is refused, beside the company's and those of others", async () => {
     expect(await tenant.institution.post(own, valid())).toFailWith(
       409,
       "webhook_subscription_exists",
@@ -165,7 +165,7 @@ describe("a merchant who subscribes", () => {
     );
   });
 
-  test("twice at once has one, and the other call is told so", async () => {
+  test("twice at once has one, and the other call is refused", async () => {
     const by = await newPerson(tenant.id, "institution", "institution");
     const answers = await Promise.all([by.post(own, valid()), by.post(own, valid())]);
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
@@ -189,7 +189,7 @@ describe("a merchant who subscribes", () => {
     );
   });
 
-  test("is told which types merchants do not hear of, and which nobody knows", async () => {
+  test("gets the names of types that merchants do not hear of, and which nobody knows", async () => {
     const event_types = ["delivery.*", "driver_pay.*", "delivery.refund_due", "own.type"];
     const answer = await tenant.institution.put(`${own}/${mine.id}`, { event_types });
     expect(answer.body).toMatchObject({

@@ -1,4 +1,5 @@
 /** When nothing is sent to a merchant any more: they left, were shut out, or their address or the company ended it. */
+import type postgres from "postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Body, nobody } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
@@ -63,8 +64,7 @@ describe("a merchant who is shut out", () => {
     await shutOut(false);
     receiver.answer((response) => response.end());
     await sql`update integration.webhook_events set next_attempt_at = now() where subscription_id = ${id}`;
-    const waiting = () => sql`select integration.webhooks_claim(10) as claimed`;
-    expect(JSON.stringify(await waiting())).not.toContain(id);
+    await rolledBack(async (session) => expect(await claimed(session)).not.toContain(id));
     const sent = receiver.received.length;
     await wake(nobody);
     expect(await statusesOf(id)).toEqual(["retrying"]);
@@ -142,11 +142,47 @@ describe("an address that ends", () => {
     await parcelOf(tenant.institution);
     await until(async () => (await statusesOf(well.id))[0] === "success");
     await until(async () => (await statusesOf(all.id)).every((status) => status === "success"));
-    // Half of a sender's connections, however long it took.
-    const [{ held }] = await sql`select count(*)::int as held from integration.webhook_events e
-      join integration.webhook_subscriptions s on s.id = e.subscription_id
-      where s.tenant_id = ${tenant.id} and s.failing_since is not null and e.claim_token is not null`;
-    expect(held).toBeLessThanOrEqual(10);
     await broken.close();
   });
+
+  test("is among at most ten that a run of the sender has in hand, half of its connections", async () => {
+    const merchants = await Promise.all(
+      Array.from({ length: 25 }, () => newPerson(tenant.id, "institution", "institution")),
+    );
+    const ids: string[] = [];
+    for (const one of merchants) ids.push((await subscribeMerchant(one, receiver.url)).id);
+    for (const one of merchants) await parcelOf(one);
+    for (const id of ids) await until(async () => (await statusesOf(id))[0] === "success");
+    await rolledBack(async (session) => {
+      await session`update integration.webhook_subscriptions set failing_since = now() where id = any (${ids})`;
+      // The longest due of all, so that those of others do not come before them.
+      await session`update integration.webhook_events set status = 'retrying', next_attempt_at = now() - interval '1 year'
+        where subscription_id = any (${ids})`;
+      const first = await claimed(session);
+      expect(first.filter((id) => ids.includes(id))).toHaveLength(10);
+      expect((await claimed(session, first)).filter((id) => ids.includes(id))).toEqual([]);
+      const rest = (await claimed(session, first.slice(0, 6))).filter((id) => ids.includes(id));
+      expect(rest).toHaveLength(4);
+      expect(rest.filter((id) => first.includes(id))).toEqual([]);
+    });
+  });
 });
+
+/** The subscriptions of what a run of the sender is given that has some in hand already. */
+async function claimed(session: postgres.ReservedSql, inHand: string[] = []): Promise<string[]> {
+  const [{ events }] =
+    await session`select integration.webhooks_claim(100, ${inHand}::uuid[]) as events`;
+  return events.map(({ subscription_id }: Body) => subscription_id);
+}
+
+/** Looks within a transaction that comes to nothing: the sender finds all as it was. */
+async function rolledBack(look: (session: postgres.ReservedSql) => Promise<void>): Promise<void> {
+  const session = await sql.reserve();
+  try {
+    await session`begin`;
+    await look(session);
+  } finally {
+    await session`rollback`;
+    session.release();
+  }
+}

@@ -1,5 +1,5 @@
 /** Starts one stack for the whole run: a real Postgres, the real functions on Deno, free ports. */
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { defaultDataDir } from "../../supabase/local/paths.ts";
 import { type Stack, startStack } from "../../supabase/local/stack.ts";
 import { watchEvents } from "./event-watch.ts";
 import { startResolver } from "./resolver.ts";
+import { useRunFolder } from "./run-folder.ts";
 import { clock } from "./clock.ts";
 import { functionProcesses } from "./cores.ts";
 import { cloneDatabase, databaseAt, templateCluster } from "./template.ts";
@@ -42,6 +43,7 @@ declare module "vitest" {
 let stack: Stack | undefined;
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const runFolder = useRunFolder();
   const dataDir = mkdtempSync(join(tmpdir(), "barid-test-"));
   mkdirSync(join(dataDir, "logs"));
   const lines: string[] = [];
@@ -103,7 +105,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     resolver.close();
     await stack?.stop();
     await drop();
-    rmSync(dataDir, { recursive: true, force: true });
+    runFolder.remove();
     if (lines.length) {
       console.error(`Errors the functions logged:\n${lines.slice(0, 40).join("\n")}`);
     }

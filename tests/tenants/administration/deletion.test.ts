@@ -7,10 +7,12 @@ import { newKey } from "../../support/api-keys.ts";
 import { sql, stack } from "../../support/db.ts";
 import { deleted, placeAt, textsOf, tracesOf } from "../../support/deletion.ts";
 import { type Everything, fingerprintOf, newEverything } from "../../support/everything.ts";
+import { moveToOwnStack } from "../../support/move-to-own-stack.ts";
 import { newPerson, newSystemAdmin, type Tenant } from "../../support/people.ts";
 import { wizardBody } from "../../support/wizard.ts";
 
 let place: Place;
+let leave: () => Promise<void>;
 let gone: Everything;
 let beside: Everything;
 let system: Person;
@@ -36,6 +38,8 @@ const filesOf = (tenant: Tenant) =>
   sql`select name from storage.objects where name like ${`${tenant.id}/%`}`;
 
 beforeAll(async () => {
+  // Traces are looked for in every row, of which the shared system has hundreds of thousands.
+  ({ leave } = await moveToOwnStack());
   place = placeAt(stack);
   system = await newSystemAdmin();
   gone = await newEverything("received");
@@ -62,7 +66,10 @@ beforeAll(async () => {
   texts = [...await textsOf(sql, gone.tenant.id, others.map(({ user_id }) => user_id)), made];
   before = await fingerprintOf(beside.tenant.id);
 });
-afterAll(() => place.close());
+afterAll(async () => {
+  await place.close();
+  await leave();
+});
 
 /** Names the company where rows are no company's, and makes an account for it that nobody took. */
 async function noteElsewhere(): Promise<void> {

@@ -62,6 +62,10 @@ export default serve("delivery", [
     ...(await import("./auto-assignment/routes.ts")).autoAssignment,
     ...(await import("./delivery-exceptions/routes.ts")).deliveryExceptions,
   ]),
+  feature({
+    "tracking-links": "Addresses by which recipients follow their parcels.",
+    public: "A parcel as its recipient follows it, without an account.",
+  }, async () => (await import("./tracking/routes.ts")).tracking),
   feature(
     { handoffs: "Handovers of parcels between warehouses and drivers." },
     async () => (await import("./handoffs/routes.ts")).handoffs,

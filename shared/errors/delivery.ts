@@ -81,6 +81,8 @@ export const deliveryErrors = {
   // Deliveries
   import_not_found: 404,
   delivery_not_found: { status: 404, fields: ["field", "delivery_codes", "delivery_ids"] },
+  tracking_not_offered: { status: 409, fields: ["field", "delivery_ids"] },
+  tracking_not_found: 404,
 
   // Deliveries under way, handoffs, their exceptions and receipts
   customer_not_found: { status: 404, fields: ["field"] },

@@ -1,0 +1,90 @@
+-- Where a parcel is, for whoever has its link: an unsigned caller in no company.
+
+-- The shipment by which an external carrier has a parcel or one of its legs, with that carrier's own number. -> {code, tracking_number} or null
+create or replace function delivery.tracked_carrier(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('code', s.carrier_code, 'tracking_number', s.tracking_number)
+    from integration.carrier_shipments s
+    where s.tenant_id = d.tenant_id and s.status <> 'cancelled' and s.tracking_number is not null and s.delivery_id in (
+      select d.id union all select l.id from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id)
+    order by s.booked_at desc nulls last, s.id desc limit 1);
+end $$;
+
+revoke execute on function delivery.tracked_carrier(delivery.deliveries) from barid_caller;
+
+-- A parcel as its recipient follows it, in the language that the caller asked for, else the company's: no person, no telephone and no street is in
+-- it. {token}
+-- -> {delivery_code, status, company, service, sender_name, destination_city, promised_at, expected_at, deliver_after, deliver_before, postponed_to,
+--     picked_up_at, delivered_at, delivered_in_part, cash_due, carrier, history, ordered_at, trackable_until}
+-- `cash_due` is null once nothing is to be taken any more; `trackable_until` is null until the parcel has ended.
+-- Fails: tracking_not_found, as well where the service offers no tracking any more, the company is suspended, or the parcel ended 30 days ago.
+create or replace function delivery.tracking_read(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_caller text := coalesce(app.tenant_id()::text, '');
+  v_language text;
+  v_until timestamptz;
+  v_answer jsonb;
+  t tenancy.tenants;
+  d delivery.deliveries;
+begin
+  select x.* into t from delivery.tracking_links l join tenancy.tenants x on x.id = l.tenant_id
+  where l.token = input ->> 'token' and app.is_effective(x);
+  if not found then
+    perform app.fail('tracking_not_found');
+  end if;
+  -- What is read belongs to the company, and is read as it for this one moment.
+  perform set_config('app.tenant_id', t.id::text, true);
+  select x.* into d from delivery.tracking_links l join delivery.deliveries x on x.tenant_id = l.tenant_id and x.id = l.delivery_id
+  where l.token = input ->> 'token';
+  if delivery.has_ended(d) then
+    v_until := (select h.created_at + interval '30 days' from delivery.delivery_status_history h
+      where h.tenant_id = t.id and h.delivery_id = d.id order by h.id desc limit 1);
+  end if;
+  if not delivery.is_trackable(d) or v_until < now() then
+    perform app.fail('tracking_not_found');
+  end if;
+  v_language := app.settings('general', 'language') ->> 'default';
+  if v_language is not null and app.request_setting('language_asked') is null then
+    perform set_config('app.language', v_language, true);
+  end if;
+  v_answer := delivery.tracking_to_json(d, t, v_until);
+  perform set_config('app.tenant_id', v_caller, true);
+  return v_answer;
+end $$;
+
+-- A parcel and its company as tracking_read answers them.
+create or replace function delivery.tracking_to_json(d delivery.deliveries, t tenancy.tenants, until timestamptz) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_brand jsonb := app.settings('general', 'brand_settings');
+  v_due jsonb := money.cash_due_on(d) -> 'delivery';
+begin
+  return jsonb_build_object('delivery_code', d.delivery_code, 'status', d.status,
+    'company', jsonb_build_object('name', coalesce(app.localized(v_brand -> 'brand_name'), app.localized(t.name)),
+      'logo_url', coalesce(v_brand #>> '{assets,logo,light}', t.logo_url),
+      'phone', t.contact_info ->> 'phone', 'email', t.contact_info ->> 'email'),
+    'service', (select jsonb_build_object('name', app.localized(s.name), 'service_level', s.service_level)
+      from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id),
+    'sender_name', (select p.full_name from tenancy.profiles p where p.id = d.institution_user_id),
+    'destination_city', d.dropoff_snapshot ->> 'city',
+    'promised_at', d.promised_at,
+    -- Of a parcel in legs it is the last one that comes to the door.
+    'expected_at', (select a.estimated_delivery_time from delivery.assignments a
+      where a.tenant_id = d.tenant_id and a.ended_at is null and a.status in ('assigned', 'accepted') and a.delivery_id in (
+        select d.id union all select l.id from delivery.deliveries l
+        where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.delivery_flow = 'pnd_outbound')
+      order by a.assignment_time desc, a.id limit 1),
+    'deliver_after', d.deliver_after, 'deliver_before', d.deliver_before, 'postponed_to', d.postponed_to,
+    'ordered_at', d.created_at, 'picked_up_at', d.picked_up_at, 'delivered_at', d.delivered_at, 'delivered_in_part', d.delivered_in_part,
+    'cash_due', case when until is null then jsonb_build_object(
+      'amount', (v_due ->> 'cod')::numeric + (v_due ->> 'delivery_fee')::numeric, 'currency', v_due ->> 'currency') end,
+    'carrier', delivery.tracked_carrier(d),
+    'history', (select coalesce(jsonb_agg(jsonb_build_object('status', h.to_status, 'at', coalesce(h.occurred_at, h.created_at)) order by h.id), '[]')
+      from delivery.delivery_status_history h where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.to_status <> 'draft'),
+    'trackable_until', until);
+end $$;
+
+revoke execute on function delivery.tracking_to_json(delivery.deliveries, tenancy.tenants, timestamptz) from barid_caller;

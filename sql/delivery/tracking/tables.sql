@@ -1,0 +1,19 @@
+-- The addresses by which recipients follow their parcels without an account. Who has the token sees where the parcel is and what is due at the
+-- door, and nothing about a person: it is kept as it is, so that the same address is given again.
+create table if not exists delivery.tracking_links (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  -- The parcel, never a leg.
+  delivery_id uuid not null,
+  -- 122 random bits as base64url.
+  token text not null default rtrim(translate(encode(uuid_send(gen_random_uuid()), 'base64'), '+/', '-_'), '=')
+    check (token ~ '^[A-Za-z0-9_-]{22}$'),
+  created_by uuid,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint delivery_tracked_once unique (tenant_id, delivery_id),
+  constraint tracking_token_taken unique (token),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (created_by) references tenancy.profiles (id) on delete restrict
+);
+create index if not exists tracking_links_maker on delivery.tracking_links (created_by) where created_by is not null;

@@ -482,6 +482,10 @@ export interface paths {
     /** Price of a number of units (legacy) @description Who: any member of the tenant, or permission view:tenant. */ get: operations["get_delivery_price"];
     /** Price of a package @description Who: any member of the tenant, or permission view:tenant. */ post: operations["post_delivery_price"];
   };
+  "/delivery/public/tracking/{token}": {
+    parameters: { };
+    /** Where a parcel is, and what is due at the door, for its recipient @description Who: public, no token. */ get: operations["get_delivery_public_tracking_token"];
+  };
   "/delivery/revenue": {
     parameters: { };
     /** Delivery fees earned, less refunds, driver pay, write-offs and shortages @description Who: role tenant_admin or operations_manager, or permission manage:tenant. */ get: operations["get_delivery_revenue"];
@@ -500,6 +504,14 @@ export interface paths {
   "/delivery/shipment-labels": {
     parameters: { };
     /** Print shipment labels, one page a delivery in the order given; customers those of returns that they were allowed @description Who: permission view:tenant, or role institution or customer. */ post: operations["post_delivery_shipment_labels"];
+  };
+  "/delivery/tracking-links": {
+    parameters: { };
+    /** Make the addresses by which recipients follow these deliveries, or give them again @description Who: permission manage:operations:tenant, or role institution or customer. */ post: operations["post_delivery_tracking_links"];
+  };
+  "/delivery/tracking-links/{delivery_id}": {
+    parameters: { };
+    /** End the address of a delivery; the next one that is made is another @description Who: permission manage:operations:tenant, or role institution or customer. */ delete: operations["delete_delivery_tracking_links_delivery_id"];
   };
   "/delivery/transfer-manifest-barcode-batches": {
     parameters: { };
@@ -3729,6 +3741,35 @@ export interface components {
       /** Money in major units of `currency` */ amount: number; back_ref?: components["schemas"]["ReturnAddress"];
       backRef?: components["schemas"]["ReturnAddress"]; paymentMethodTypeId: string;
     };
+    Tracking: {
+      /** The external carrier that brings it, and the number there */ carrier: { code: string; tracking_number: string; } | null;
+      /** To be paid at the door; null once the parcel has ended */ cash_due: {
+        /** COD and fee, 0 where all is paid */ amount: number; /** ISO 4217, three capital letters */ currency: string;
+      } | null;
+      company: { email: string | null; logo_url: string | null; name: string | null; phone: string | null; };
+      /** The receiver cannot be met before */ deliver_after: string | null; /** The receiver cannot be met after */ deliver_before: string | null;
+      delivered_at: string | null; /** The receiver kept a part and gave the rest back */ delivered_in_part: boolean;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number;
+      /** Of the place where it ends; no street */ destination_city: string | null;
+      /** When its driver expects to bring it */ expected_at: string | null;
+      /** Oldest first */ history: {
+        /** Format: date-time @description By the device that reported it, else when it was recorded */ at: string;
+        status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+      }[];
+      ordered_at: string; picked_up_at: string | null; /** The day that was agreed at the door */ postponed_to: string | null;
+      /** By when the order promised it */ promised_at: string | null;
+      /** The merchant that sends it; null of other senders */ sender_name: string | null;
+      service: { name: string | null; /** How fast the service is */ service_level: string; };
+      status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+      /** 30 days after the parcel has ended; null until then */ trackable_until: string | null;
+    };
+    TrackingLink: {
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string;
+      /** For a page of your own: it opens the answer of `url` */ token: string;
+      /** The answer for a program, `GET /delivery/public/tracking/:token` */ url: string;
+    };
+    /** There is no parcel to follow at this address. */ TrackingNotFoundError: { code?: "tracking_not_found"; } & components["schemas"]["Error"];
+    /** These deliveries cannot be followed by their recipients: {delivery_ids}. Their service has no tracking, they are drafts, or they go back to their sender. */ TrackingNotOfferedError: { code?: "tracking_not_offered"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** Transfer manifests are switched off for this company. */ TransferManifestDisabledError: { code?: "transfer_manifest_disabled"; } & components["schemas"]["Error"];
     /** Another inventory transfer already has this reference number. */ TransferReferenceExistsError: { code?: "transfer_reference_exists"; field?: string; } & components["schemas"]["Error"];
     UnassignDeliveries: { /** Why, in words or from the list */ reason?: string | null; };
@@ -8076,6 +8117,22 @@ export interface operations {
       503: components["responses"]["ServiceUnavailable"];
     };
   };
+  get_delivery_public_tracking_token: {
+    parameters: {
+      query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      path: { /** Value of the DNS record that proves the domain */ token: string; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Tracking"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TrackingNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
   get_delivery_revenue: {
     parameters: {
       query?: {
@@ -8270,6 +8327,41 @@ export interface operations {
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_tracking_links: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+    };
+    requestBody: { content: { "application/json": { /** Of a leg it is the link of its parcel */ delivery_ids: string[]; }; }; };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { /** In the order asked, each parcel once */ data: components["schemas"]["TrackingLink"][]; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TrackingNotOfferedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  delete_delivery_tracking_links_delivery_id: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { delivery_id: string; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TrackingNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

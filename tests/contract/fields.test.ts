@@ -8,6 +8,7 @@ import { sql } from "../support/db.ts";
 import { addEverything, type Everything } from "../support/everything.ts";
 import { tries } from "../prove/proof.ts";
 import { newSystemAdmin, newTenant } from "../support/people.ts";
+import { offerTracking, tokenOf } from "../support/tracking.ts";
 import { type Operation, operations } from "./functions.ts";
 import { sampleOf, urlOf } from "./requests.ts";
 
@@ -48,6 +49,7 @@ const empty = [
 let all: Everything;
 let system: Person;
 let domain: string;
+let token: string;
 let event: string;
 beforeAll(async () => {
   system = await newSystemAdmin();
@@ -57,6 +59,8 @@ beforeAll(async () => {
   await sql`update storefront.markets set status = 'approved', is_live = true where tenant_id = ${id}`;
   [{ domain }] =
     await sql`select custom_domain as domain from storefront.custom_domains where tenant_id = ${id}`;
+  await offerTracking({ service: all.things.service });
+  token = await tokenOf(all.tenant.ops, all.things.delivery);
   [{ event }] =
     await sql`select id as event from integration.system_events where tenant_id = ${id} limit 1`;
 });
@@ -71,6 +75,9 @@ test("every list and detail takes fields; reports do not", () => {
 function pathOf(operation: Operation): string {
   if (operation.name === "GET /storefront/public/markets") {
     return `${operation.path}?domain=${domain}`;
+  }
+  if (operation.name === "GET /delivery/public/tracking/:token") {
+    return `/delivery/public/tracking/${token}`;
   }
   // The newest of all tenants are those of other tests.
   if (operation.name === "GET /system/events") {

@@ -154,6 +154,8 @@ export const internalConstraints = new Set([
   "subscription_pending_once",
   "tenant_carrier_once",
   "tenant_owns_itself",
+  "delivery_tracked_once",
+  "tracking_token_taken",
   "void_has_no_order",
   "wallets_have_a_floor",
   "webhook_event_once",

@@ -117,6 +117,7 @@ describe("caching", () => {
       "post /subscriptions",
       "post /subscriptions/:subscription_id/rotate-secret",
       "post /tenant/:carrier_code/rotate-secret",
+      "post /tracking-links",
       "post /transfer-manifests/:manifest_id/proof-uploads",
     ]);
   });

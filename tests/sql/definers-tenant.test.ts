@@ -42,6 +42,7 @@ const calls: Record<string, { of: string; call: string }> = {
   "delivery.booking_binds": { of: "integration.carrier_shipments", call: "r" },
   "delivery.has_ended": { of: "delivery.deliveries", call: "r" },
   "delivery.is_for_waybill": { of: "delivery.deliveries", call: "r" },
+  "delivery.is_trackable": { of: "delivery.deliveries", call: "r" },
   "delivery.manifest_notify": {
     of: "delivery.transfer_manifests",
     call: "r, 'manifest_given', array[r.driver_id]",

@@ -51,7 +51,6 @@ export const tracking: AnyEndpoint[] = [
     tenant: "none",
     params: TrackingToken,
     response: TrackingResponse,
-    confidential: true,
     errors: ["tracking_not_found"],
     run: async ({ db, params }) => ({ data: await db.call("delivery.tracking_read", params) }),
   }),

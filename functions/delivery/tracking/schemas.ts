@@ -36,8 +36,8 @@ const Tracking = z.object({
   }),
   service: z.object({ name: z.string().nullable(), service_level: z.string() }),
   sender_name: z.string().nullable().describe("The merchant that sends it; null of other senders"),
-  destination_city: z.string().nullable(),
-  promised_at: Timestamp.nullable(),
+  destination_city: z.string().nullable().describe("Of the place where it ends; no street"),
+  promised_at: Timestamp.nullable().describe("By when the order promised it"),
   expected_at: Timestamp.nullable().describe("When its driver expects to bring it"),
   deliver_after: Timestamp.nullable(),
   deliver_before: Timestamp.nullable(),
@@ -45,7 +45,7 @@ const Tracking = z.object({
   ordered_at: Timestamp,
   picked_up_at: Timestamp.nullable(),
   delivered_at: Timestamp.nullable(),
-  delivered_in_part: z.boolean(),
+  delivered_in_part: z.boolean().describe("The receiver kept a part and gave the rest back"),
   cash_due: z.object({
     amount: z.number().describe("COD and fee, 0 where all is paid"),
     currency: z.string(),
@@ -53,7 +53,10 @@ const Tracking = z.object({
   carrier: z.object({ code: z.string(), tracking_number: z.string() }).nullable().describe(
     "The external carrier that brings it, and the number there",
   ),
-  history: z.array(z.object({ status: Status, at: Timestamp })).describe("Oldest first"),
+  history: z.array(z.object({
+    status: Status,
+    at: Timestamp.describe("By the device that reported it, else when it was recorded"),
+  })).describe("Oldest first"),
   trackable_until: Timestamp.nullable().describe(
     "30 days after the parcel has ended; null until then",
   ),

@@ -1,4 +1,4 @@
--- Where a parcel is, for whoever has its link: an unsigned caller in no company.
+-- The answer for a link: anybody who has it asks, without a token and in no company.
 
 -- The shipment by which an external carrier has a parcel or one of its legs, with that carrier's own number. -> {code, tracking_number} or null
 create or replace function delivery.tracked_carrier(d delivery.deliveries) returns jsonb
@@ -35,7 +35,7 @@ begin
   if not found then
     perform app.fail('tracking_not_found');
   end if;
-  -- What is read belongs to the company, and is read as it for this one moment.
+  -- All of it is the company's, and is read as the company for this one moment.
   perform set_config('app.tenant_id', t.id::text, true);
   select x.* into d from delivery.tracking_links l join delivery.deliveries x on x.tenant_id = l.tenant_id and x.id = l.delivery_id
   where l.token = input ->> 'token';

@@ -1,4 +1,4 @@
--- Links are made by those who see a delivery, and read by whoever has one.
+-- Links are made by those who see a delivery, and read by anybody who has one.
 
 -- True of a parcel that its recipient may follow: its service says so now, it is ordered, and it is not on its way back to its sender.
 -- SECURITY DEFINER: who ordered it may not choose its service any more.

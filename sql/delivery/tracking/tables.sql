@@ -1,4 +1,4 @@
--- The addresses by which recipients follow their parcels without an account. Who has the token sees where the parcel is and what is due at the
+-- The addresses by which recipients follow their parcels without an account. Its reader sees where the parcel is and what is due at the
 -- door, and nothing about a person: it is kept as it is, so that the same address is given again.
 create table if not exists delivery.tracking_links (
   id uuid primary key default gen_random_uuid(),

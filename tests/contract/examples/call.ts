@@ -22,8 +22,8 @@ export interface Call {
   /** Prepares the call, and answers what it names instead of what the world has. */
   before?: (world: World) => Promise<Prepared>;
   body?: (things: Things, world: World) => unknown;
-  /** Parameters of the path that name nothing of the world. */
-  params?: () => Record<string, string>;
+  /** Parameters of the path that are no ids of the world. */
+  params?: (things: Things) => Record<string, string>;
   query?: (things: Things) => Record<string, string>;
   headers?: (things: Things, body: string) => Record<string, string>;
   /** Puts back what others of the system would notice. */

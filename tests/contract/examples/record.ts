@@ -75,7 +75,7 @@ async function exampleOf(
   const input = sampleOf(operation, things);
   if (call.body) input.body = await call.body(things, world);
   else if (input.body) input.body = worded(input.body, "");
-  Object.assign(input.params, call.params?.());
+  Object.assign(input.params, call.params?.(things));
   if (call.query) input.query = call.query(things);
   const body = operation.endpoint.method === "get" ? undefined : bodyOf(operation, input);
   const text = typeof body === "string" ? body : JSON.stringify(body);

@@ -70,7 +70,7 @@ const replaced = new RegExp(
     String.raw`(?<host>http:\/\/127\.0\.0\.1:\d{4,5})`,
     String.raw`(?<address>127\.0\.0\.1:9)`,
     String
-      .raw`(?<token>\beyJ[\w.-]+|\b(?=[0-9a-f]*\d)(?:[0-9a-f]{14}|[0-9a-f]{32,})\b|(?<=(?:acc|plink|pay)_)[0-9a-f]{14})`,
+      .raw`(?<token>\beyJ[\w.-]+|\b(?=[0-9a-f]*\d)(?:[0-9a-f]{14}|[0-9a-f]{32,})\b|(?<=(?:acc|plink|pay)_)[0-9a-f]{14}|(?<=\/tracking\/)[\w-]{22})`,
     String.raw`(?<digits>(?<![+\d.])\d{6,}(?![\d.]))`,
   ].join("|"),
   "g",

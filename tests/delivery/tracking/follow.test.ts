@@ -11,7 +11,7 @@ import {
   newGround,
   outboundOnRoad,
 } from "../../support/deliveries.ts";
-import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
 import { follow, offerTracking, tokenOf } from "../../support/tracking.ts";
 
 let tenant: Tenant;

@@ -1,4 +1,4 @@
-/** Who makes the addresses by which recipients follow parcels, and ends them. */
+/** The addresses by which recipients follow parcels are made and ended by the office and those who ordered. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";

@@ -34,6 +34,10 @@ export async function addDeliveries({ one, made, tenant }: Adding): Added {
     decided_by: tenant.admin.id,
     decided_at: new Date(),
   });
+  await one("delivery.tracking_links", {
+    delivery_id: delivery,
+    created_by: tenant.customer.id,
+  });
   await one("delivery.redirects", {
     delivery_id: delivery,
     before: { recipient: { name: "Before" } },

@@ -9,6 +9,7 @@ import {
   stagedInWarehouse,
 } from "../../../support/deliveries.ts";
 import { saveSettings } from "../../../support/people.ts";
+import { offerTracking, tokenOf } from "../../../support/tracking.ts";
 import type { Call, Calls, World } from "../call.ts";
 import { here, home } from "./services.ts";
 
@@ -46,6 +47,16 @@ const amountRequested: Pick<Call, "before"> = {
       reason: "The receiver found one box dented",
     });
     return { things: { delivery: id, amount_change: body.data.amount_change.id } };
+  },
+};
+
+/** A parcel that its recipient may follow, and the token of its link. */
+const tracked: Pick<Call, "before"> = {
+  before: async (world) => {
+    const ground = await groundOf(world);
+    await offerTracking(ground);
+    const { id } = await deliveryIn(ground, "in_transit", { cod_amount: 25_000 });
+    return { things: { delivery: id, tracking: await tokenOf(world.tenant.ops, id) } };
   },
 };
 
@@ -117,6 +128,16 @@ export const deliveries: Calls = {
       dropoff_address_id: address,
       recipient: { name: "Sara Ahmad", phone: "+9647701234567" },
     }),
+  },
+  "POST /delivery/tracking-links": {
+    ...tracked,
+    body: ({ delivery }) => ({ delivery_ids: [delivery] }),
+  },
+  "DELETE /delivery/tracking-links/:delivery_id": tracked,
+  "GET /delivery/public/tracking/:token": {
+    ...tracked,
+    by: "nobody",
+    params: ({ tracking }) => ({ token: String(tracking) }),
   },
   "POST /delivery/deliveries/:delivery_id/amount-changes": {
     ...given("in_transit", { cod_amount: 25_000 }),

@@ -488,7 +488,7 @@ export interface paths {
   };
   "/delivery/revenue": {
     parameters: { };
-    /** Delivery fees earned, less refunds, driver pay, write-offs and shortages @description Who: role tenant_admin or operations_manager, or permission manage:tenant. */ get: operations["get_delivery_revenue"];
+    /** Delivery fees earned, less refunds, driver pay, carriers' charges, write-offs and shortages @description Who: role tenant_admin or operations_manager, or permission manage:tenant. */ get: operations["get_delivery_revenue"];
   };
   "/delivery/services": {
     parameters: { };
@@ -1584,12 +1584,14 @@ export interface components {
     /** The carrier was not found. */ CarrierNotFoundError: { code?: "carrier_not_found"; field?: string; } & components["schemas"]["Error"];
     /** The carrier refused: {reason}. */ CarrierRefusedError: { code?: "carrier_refused"; reason?: string; } & components["schemas"]["Error"];
     CarrierRemittance: {
-      /** The amount paid or written off, in `currency` */ amount: number;
+      /** What of its debt was paid, charges included, or written off, in `currency` */ amount: number;
       /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string;
+      /** What of `amount` the carrier kept for its work */ charges: number;
       /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
       /** ISO 4217, three capital letters */ currency: string; /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
       /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; kind: "payment" | "write_off";
-      notes: string | null; /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
+      notes: string | null; /** What of `amount` reached the till; of a write-off nothing */ received: number;
+      /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
       /** How many collections it paid */ remitted_count: number; reversal_reason: string | null;
       /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
     };
@@ -1732,6 +1734,7 @@ export interface components {
       /** Whether the driver works now: gets offers, and is tracked */ on_duty: boolean;
     };
     ChangeSortingAssignment: { /** Units that fit; null: no limit */ capacity?: number; staff_id?: string; };
+    /** The charges are more than the {amount} {currency} that the carrier pays. */ ChargesExceedRemittanceError: { amount?: number; code?: "charges_exceed_remittance"; currency?: string; field?: string; } & components["schemas"]["Error"];
     CodCollection: {
       allocations: components["schemas"]["CashAllocations"]; /** Cash the driver took, in `currency` */ amount: number;
       /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number; collected_at: string;
@@ -3223,8 +3226,9 @@ export interface components {
       value: string;
     };
     RemitCarrierCash: {
-      /** Money in major units of `currency` */ amount: number;
+      /** What of its debt is settled with it: the sum of whole collections */ amount: number;
       /** What it pays; without this and `delivery_ids`, the oldest that are owed */ carrier_collection_ids?: string[] | null;
+      /** What of `amount` the carrier kept for its work, at most all of it; the till gets the rest. Nothing unless said, and of a write_off */ charges?: number | null;
       /** ISO 4217, three capital letters */ currency: string;
       /** The same by parcels, instead of `carrier_collection_ids` */ delivery_ids?: string[] | null; kind?: ("payment" | "write_off") | null;
       notes?: string | null; /** The carrier's number of the payment, yours of a write-off; entered once, unless it was reversed */ reference: string;
@@ -3287,18 +3291,19 @@ export interface components {
     /** This parcel left a warehouse: return it there before another driver takes it. */ ReturnThroughWarehouseError: { code?: "return_through_warehouse"; } & components["schemas"]["Error"];
     /** This parcel goes back to its sender. Cancel its return first to send it anywhere else. */ ReturnUnderWayError: { code?: "return_under_way"; delivery_ids?: string[]; field?: string; return_delivery_id?: string; } & components["schemas"]["Error"];
     RevenueRow: {
-      /** ISO 4217, three capital letters */ currency: string;
+      /** Kept by carriers for their work, of what they took */ carrier_charges: number; /** ISO 4217, three capital letters */ currency: string;
       /** Charged to wallets, with their changes, and taken in cash beside the COD */ delivery_fees: number;
       /** Earned by drivers, paid out or not */ driver_pay: number;
-      /** Whose deliveries they are; null of a store's, of write-offs and shortages, and unless they are grouped by it */ merchant: components["schemas"]["Person"] | null;
-      /** delivery_fees - refunds - driver_pay - write_offs - shortages */ net: number;
+      /** Whose deliveries they are; null of a store's, of carriers' charges, write-offs and shortages, and unless they are grouped by it */ merchant: components["schemas"]["Person"] | null;
+      /** delivery_fees - refunds - driver_pay - carrier_charges - write_offs - shortages */ net: number;
       /** `2026-11-29` or `2026-11`, by `group_by` */ period: string | null; /** Fees given back to wallets or paid back at a desk */ refunds: number;
       /** Cash that was short and written off */ shortages: number; /** Taken by carriers, which will not pay it */ write_offs: number;
     };
     RevenueTotals: {
-      /** ISO 4217, three capital letters */ currency: string;
+      /** Kept by carriers for their work, of what they took */ carrier_charges: number; /** ISO 4217, three capital letters */ currency: string;
       /** Charged to wallets, with their changes, and taken in cash beside the COD */ delivery_fees: number;
-      /** Earned by drivers, paid out or not */ driver_pay: number; /** delivery_fees - refunds - driver_pay - write_offs - shortages */ net: number;
+      /** Earned by drivers, paid out or not */ driver_pay: number;
+      /** delivery_fees - refunds - driver_pay - carrier_charges - write_offs - shortages */ net: number;
       /** Fees given back to wallets or paid back at a desk */ refunds: number; /** Cash that was short and written off */ shortages: number;
       /** Taken by carriers, which will not pay it */ write_offs: number;
     };
@@ -4372,7 +4377,7 @@ export interface operations {
   get_carriers_tenant_carrier_code_remittances: {
     parameters: {
       query?: {
-        /** JSON object with any of: reference, notes, currency, amount, cod_amount, delivery_fee_amount, remitted_count, remitted_at, reversed_at */ column_filters?: string;
+        /** JSON object with any of: reference, notes, currency, amount, cod_amount, delivery_fee_amount, charges, received, remitted_count, remitted_at, reversed_at */ column_filters?: string;
         currency?: components["parameters"]["currency"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         from_date?: components["parameters"]["from_date"]; kind?: "payment" | "write_off"; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; reversed?: components["parameters"]["reversed"];
@@ -4390,7 +4395,11 @@ export interface operations {
           "application/json": {
             data: components["schemas"]["CarrierRemittance"][]; pagination: components["schemas"]["Pagination"];
             /** Over the same filters, without reversed ones */ summary: {
-              remitted: {
+              /** What of `remitted` carriers kept; `remittances` counts those with any */ charges: {
+                /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string;
+                remittances: number;
+              }[];
+              /** What was paid, charges included */ remitted: {
                 /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string;
                 remittances: number;
               }[];
@@ -4424,13 +4433,15 @@ export interface operations {
         content: {
           "application/json": {
             remittance: {
-              /** The amount paid or written off, in `currency` */ amount: number;
+              /** What of its debt was paid, charges included, or written off, in `currency` */ amount: number;
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string;
+              /** What of `amount` the carrier kept for its work */ charges: number;
               /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
               /** ISO 4217, three capital letters */ currency: string;
               /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
               /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; kind: "payment" | "write_off";
-              notes: string | null; /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
+              notes: string | null; /** What of `amount` reached the till; of a write-off nothing */ received: number;
+              /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
               remitted_collections: {
                 /** Money in major units of `currency` */ amount: number; carrier_collection_id: string;
                 /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
@@ -4444,7 +4455,7 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TooManyDecimalsError"] | components["schemas"]["NoPendingCollectionsError"] | components["schemas"]["CodCollectionsNotPendingError"] | components["schemas"]["SettlementAmountMismatchError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TooManyDecimalsError"] | components["schemas"]["ChargesExceedRemittanceError"] | components["schemas"]["NoPendingCollectionsError"] | components["schemas"]["CodCollectionsNotPendingError"] | components["schemas"]["SettlementAmountMismatchError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["CarrierNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -4469,13 +4480,15 @@ export interface operations {
         content: {
           "application/json": {
             remittance: {
-              /** The amount paid or written off, in `currency` */ amount: number;
+              /** What of its debt was paid, charges included, or written off, in `currency` */ amount: number;
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string;
+              /** What of `amount` the carrier kept for its work */ charges: number;
               /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
               /** ISO 4217, three capital letters */ currency: string;
               /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
               /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; kind: "payment" | "write_off";
-              notes: string | null; /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
+              notes: string | null; /** What of `amount` reached the till; of a write-off nothing */ received: number;
+              /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
               remitted_collections: {
                 /** Money in major units of `currency` */ amount: number; carrier_collection_id: string;
                 /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
@@ -4510,13 +4523,15 @@ export interface operations {
         content: {
           "application/json": {
             remittance: {
-              /** The amount paid or written off, in `currency` */ amount: number;
+              /** What of its debt was paid, charges included, or written off, in `currency` */ amount: number;
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string;
+              /** What of `amount` the carrier kept for its work */ charges: number;
               /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
               /** ISO 4217, three capital letters */ currency: string;
               /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
               /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; kind: "payment" | "write_off";
-              notes: string | null; /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
+              notes: string | null; /** What of `amount` reached the till; of a write-off nothing */ received: number;
+              /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
               remitted_collections: {
                 /** Money in major units of `currency` */ amount: number; carrier_collection_id: string;
                 /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
@@ -5659,7 +5674,8 @@ export interface operations {
           "application/json": {
             /** Format: date-time @description The moment the books are read at; now unless said */ as_of: string;
             /** External carriers, beside the drivers whom `totals` adds up */ carriers: {
-              /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string; carrier_name: string; collected: number;
+              /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string; carrier_name: string;
+              /** What of `remitted` the carrier kept for its work */ charges: number; collected: number;
               /** ISO 4217, three capital letters */ currency: string; /** The carrier's balance by the ledger */ ledger: number;
               /** What is still to be paid, in major units */ owed: number; remitted: number;
               /** What the carrier will not pay */ written_off: number;

@@ -11,6 +11,7 @@ export const carriersErrors = {
   remittance_not_found: 404,
   remittance_exceeds_owed: { status: 409, fields: ["field", "owed", "currency"] },
   remittance_amount_mismatch: { status: 409, fields: ["field", "expected", "currency"] },
+  charges_exceed_remittance: { status: 400, fields: ["field", "amount", "currency"] },
   remittance_reference_exists: 409,
   remittance_already_reversed: 409,
   shipment_cash_changes: {

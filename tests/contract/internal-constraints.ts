@@ -111,6 +111,7 @@ export const internalConstraints = new Set([
   "carrier_cash_taken_once",
   "carrier_cash_is_its_parts",
   "carrier_cash_state",
+  "charges_are_of_the_payment",
   "carrier_event_once",
   "carriers_hold_cash_only",
   "remittance_is_its_parts",

@@ -11,7 +11,8 @@ export interface Coin {
 }
 
 export interface Row {
-  driver: number;
+  /** Whose row it is. */
+  by: "driver" | "carrier";
   coins: number;
   held: boolean;
   status: "collected" | "remitted" | "settled_by_wallet";
@@ -22,6 +23,8 @@ export interface Settlement {
   rows: string[];
   /** Null: from the driver's wallet. */
   desk: number | null;
+  /** The coins of it that its carrier kept. */
+  kept: number;
   reversed: boolean;
 }
 
@@ -56,14 +59,18 @@ export class Coins {
   /** `order`: the desks in the order of their accounts. */
   constructor(readonly desks: Coin[][], private readonly order: () => number[]) {}
 
-  settle(id: string, rows: string[], desk: number | null): void {
+  /** Of the oldest of its rows a carrier may keep some coins, which come to no desk. */
+  settle(id: string, rows: string[], desk: number | null, kept = 0): void {
+    let missing = kept;
     for (const row of rows) {
       const place = ++this.last;
       this.rows[row]!.status = desk === null ? "settled_by_wallet" : "remitted";
       if (desk === null) continue;
-      for (let n = 0; n < this.rows[row]!.coins; n++) this.desks[desk]!.push({ row, place });
+      const gone = Math.min(missing, this.rows[row]!.coins);
+      missing -= gone;
+      for (let n = gone; n < this.rows[row]!.coins; n++) this.desks[desk]!.push({ row, place });
     }
-    this.done[id] = { kind: "settlement", rows, desk, reversed: false };
+    this.done[id] = { kind: "settlement", rows, desk, kept, reversed: false };
   }
 
   /** False: the desk holds less. */
@@ -121,9 +128,9 @@ export class Coins {
     return true;
   }
 
-  /** The coins of a settlement go back to its driver; those that are elsewhere change names with the oldest that are there. */
-  private give({ rows }: Settlement, desk: number): boolean {
-    const count = rows.reduce((sum, row) => sum + this.rows[row]!.coins, 0);
+  /** The coins of a settlement go back to who brought them; those that are elsewhere change names with the oldest that are there. */
+  private give({ rows, kept }: Settlement, desk: number): boolean {
+    const count = rows.reduce((sum, row) => sum + this.rows[row]!.coins, -kept);
     if (this.desks[desk]!.length < count) return false;
     const mine = ({ row }: Coin) => rows.includes(row);
     const byPlace = (coins: Coin[]) => coins.filter(mine).sort((a, b) => a.place - b.place);

@@ -81,7 +81,8 @@ const kinds = {
   owed:
     `select delivery_id::text as marker, carrier_code || ' ' || count(*) || ' ' || sum(amount)::float8 as value
     from money.carrier_collections where tenant_id = $1 and reversed_at is null group by delivery_id, carrier_code`,
-  paid: `select reference as marker, id || ' ' || amount::float8 || ' ' || collections
+  paid:
+    `select reference as marker, id || ' ' || amount::float8 || ' ' || charges::float8 || ' ' || collections
       || case when reversed_at is null then '' else ' reversed' end as value from money.carrier_remittances where tenant_id = $1`,
   moved:
     `select reference as marker, id || ' ' || kind || ' ' || amount::float8 || case when reversed_at is null then '' else ' reversed' end

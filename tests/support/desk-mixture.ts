@@ -65,7 +65,7 @@ const ways = (side: Side, wallet: string): Record<string, () => Promise<Made>> =
     remittance: async () => remitted(tenant, (await newCash(tenant, { cod: 0, fee: 3_000 })).id),
     carrier_remittance: async () => {
       await carried(side, 1_000);
-      const { body } = await payCarried(tenant.admin, 3_000, {}, key().headers);
+      const { body } = await payCarried(tenant.admin, 3_000, { charges: 250 }, key().headers);
       const { id } = body.remittance;
       const call = `/carriers/tenant/simulated/remittances/${id}/reverse`;
       return {

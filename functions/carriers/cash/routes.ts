@@ -46,7 +46,7 @@ export const carrierCash: AnyEndpoint[] = [
     response: RemittanceResponse,
     errors: ["remittance_not_found"],
     run: async ({ db, params }) => ({
-      remittance: await db.call("money.carrier_remittance_get", params),
+      remittance: await db.call("money.carrier_remittance_read", params),
     }),
   }),
   endpoint({
@@ -63,6 +63,7 @@ export const carrierCash: AnyEndpoint[] = [
     errors: [
       "carrier_not_found",
       "too_many_decimals",
+      "charges_exceed_remittance",
       "no_pending_collections",
       "cod_collections_not_pending",
       "settlement_amount_mismatch",
@@ -71,7 +72,7 @@ export const carrierCash: AnyEndpoint[] = [
       "remittance_reference_exists",
     ],
     run: async ({ db, params, body }) => ({
-      remittance: await db.call("money.carrier_remit", { ...body, ...params }),
+      remittance: await db.call("money.carrier_remittance_enter", { ...body, ...params }),
     }),
   }),
   endpoint({
@@ -85,7 +86,7 @@ export const carrierCash: AnyEndpoint[] = [
     response: RemittedResponse,
     errors: ["remittance_not_found", "remittance_already_reversed", "insufficient_desk_cash"],
     run: async ({ db, params, body }) => ({
-      remittance: await db.call("money.carrier_remittance_reverse", { ...body, ...params }),
+      remittance: await db.call("money.carrier_remittance_take_back", { ...body, ...params }),
     }),
   }),
 ];

@@ -140,7 +140,13 @@ export const Remit = z.strictObject({
   kind: z.enum(kinds).default("payment").meta({
     description: "write_off: the carrier does not pay it; it names what, and `notes` say why",
   }),
-  amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
+  amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }).meta({
+    description: "What of its debt is settled with it: the sum of whole collections",
+  }),
+  charges: Money.nullish().meta({
+    description:
+      "What of `amount` the carrier kept for its work, at most all of it; the till gets the rest. Nothing unless said, and of a write_off",
+  }),
   currency: Currency,
   reference: Text.meta({
     description:
@@ -153,7 +159,7 @@ export const Remit = z.strictObject({
   delivery_ids: z.array(Id).min(1).max(2_000).nullish().meta({
     description: "The same by parcels, instead of `carrier_collection_ids`",
   }),
-}).transform(({ carrier_collection_ids, delivery_ids, kind, notes, ...rest }) => {
+}).transform(({ carrier_collection_ids, charges, delivery_ids, kind, notes, ...rest }) => {
   if (carrier_collection_ids && delivery_ids) {
     throw new AppError("validation_failed", { field: "delivery_ids" });
   }
@@ -162,6 +168,8 @@ export const Remit = z.strictObject({
       ? "notes"
       : !carrier_collection_ids && !delivery_ids
       ? "carrier_collection_ids"
+      : charges
+      ? "charges"
       : null;
     if (missing) throw new AppError("validation_failed", { field: missing });
   }
@@ -169,6 +177,7 @@ export const Remit = z.strictObject({
     ...rest,
     ...(kind === "payment" ? {} : { kind }),
     ...(notes ? { notes } : {}),
+    ...(charges ? { charges } : {}),
     ...ordered("carrier_collection_ids", carrier_collection_ids),
     ...ordered("delivery_ids", delivery_ids),
   };
@@ -187,7 +196,9 @@ export const Reverse = z.strictObject({ reason: Text }).meta({ id: "ReverseCarri
 export const Remittance = z.strictObject({
   id: Id,
   carrier_code: CarrierCode,
-  amount: z.number().describe("The amount paid or written off, in `currency`"),
+  amount: z.number().describe(
+    "What of its debt was paid, charges included, or written off, in `currency`",
+  ),
   cod_amount: z.number(),
   delivery_fee_amount: z.number(),
   currency: z.string(),
@@ -202,6 +213,8 @@ export const Remittance = z.strictObject({
   reversed_by: Person.nullable(),
   reversal_reason: z.string().nullable(),
   kind: z.enum(kinds),
+  charges: z.number().describe("What of `amount` the carrier kept for its work"),
+  received: z.number().describe("What of `amount` reached the till; of a write-off nothing"),
 }).meta({ id: "CarrierRemittance" });
 
 const WithCollections = Remittance.extend({
@@ -225,7 +238,7 @@ export const RemittedResponse = z.object({
 
 /** The payments of one carrier and what was written off of it, the newest first, reversed ones included. */
 export const remittancesOf = ofCarrier({
-  view: "money.carrier_remittances_list",
+  view: "money.remittances_with_charges",
   search: ["reference"],
   sort: ["remitted_at", "amount"],
   params: {
@@ -242,6 +255,8 @@ export const remittancesOf = ofCarrier({
     amount: number("amount"),
     cod_amount: number("cod_amount"),
     delivery_fee_amount: number("delivery_fee_amount"),
+    charges: number("charges"),
+    received: number("received"),
     remitted_count: number("remitted_count"),
     remitted_at: days("remitted_at"),
     reversed_at: days("reversed_at"),
@@ -252,8 +267,11 @@ export const remittancesOf = ofCarrier({
     sql: (rows) =>
       `(select jsonb_build_object(
         'remitted', coalesce(jsonb_agg(p.sums order by p.currency) filter (where p.kind = 'payment'), '[]'),
-        'written_off', coalesce(jsonb_agg(p.sums order by p.currency) filter (where p.kind = 'write_off'), '[]')) from (
-        select r.kind, r.currency, jsonb_build_object('currency', r.currency, 'amount', sum(r.amount), 'remittances', count(*)) as sums
+        'written_off', coalesce(jsonb_agg(p.sums order by p.currency) filter (where p.kind = 'write_off'), '[]'),
+        'charges', coalesce(jsonb_agg(p.kept order by p.currency) filter (where p.charged > 0), '[]')) from (
+        select r.kind, r.currency, jsonb_build_object('currency', r.currency, 'amount', sum(r.amount), 'remittances', count(*)) as sums,
+          sum(r.charges) as charged, jsonb_build_object('currency', r.currency, 'amount', sum(r.charges),
+            'remittances', count(*) filter (where r.charges > 0)) as kept
         from ${rows} and r.reversed_at is null group by r.kind, r.currency) p)`,
   },
 });
@@ -263,6 +281,10 @@ const Sums = z.array(
 );
 
 export const RemittancesResponse = listResponse(Remittance).extend({
-  summary: z.object({ remitted: Sums, written_off: Sums })
+  summary: z.object({
+    remitted: Sums.describe("What was paid, charges included"),
+    written_off: Sums,
+    charges: Sums.describe("What of `remitted` carriers kept; `remittances` counts those with any"),
+  })
     .describe("Over the same filters, without reversed ones"),
 });

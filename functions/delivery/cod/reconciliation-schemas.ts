@@ -33,6 +33,7 @@ export const ReconciliationResponse = z.object({
     owed: z.number(),
     ledger: z.number().describe("The carrier's balance by the ledger"),
     written_off: z.number().describe("What the carrier will not pay"),
+    charges: z.number().describe("What of `remitted` the carrier kept for its work"),
   })).describe("External carriers, beside the drivers whom `totals` adds up"),
   desks: z.array(z.object({
     owner_type: z.enum(["staff", "driver", "tenant"]),

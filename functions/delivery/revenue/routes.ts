@@ -8,6 +8,7 @@ const sums = [
   "delivery_fees",
   "refunds",
   "driver_pay",
+  "carrier_charges",
   "write_offs",
   "shortages",
   "net",
@@ -18,7 +19,8 @@ export const revenue: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/revenue",
-    summary: "Delivery fees earned, less refunds, driver pay, write-offs and shortages",
+    summary:
+      "Delivery fees earned, less refunds, driver pay, carriers' charges, write-offs and shortages",
     access: anyOf(role("tenant_admin", "operations_manager"), permission("manage:tenant")),
     query: RevenueQuery,
     response: RevenueResponse,

@@ -44,15 +44,18 @@ const sums = {
   ),
   refunds: z.number().describe("Fees given back to wallets or paid back at a desk"),
   driver_pay: z.number().describe("Earned by drivers, paid out or not"),
+  carrier_charges: z.number().describe("Kept by carriers for their work, of what they took"),
   write_offs: z.number().describe("Taken by carriers, which will not pay it"),
   shortages: z.number().describe("Cash that was short and written off"),
-  net: z.number().describe("delivery_fees - refunds - driver_pay - write_offs - shortages"),
+  net: z.number().describe(
+    "delivery_fees - refunds - driver_pay - carrier_charges - write_offs - shortages",
+  ),
 };
 
 const Row = z.strictObject({
   period: z.string().nullable().describe("`2026-11-29` or `2026-11`, by `group_by`"),
   merchant: Person.nullable().describe(
-    "Whose deliveries they are; null of a store's, of write-offs and shortages, and unless they are grouped by it",
+    "Whose deliveries they are; null of a store's, of carriers' charges, write-offs and shortages, and unless they are grouped by it",
   ),
   ...sums,
 }).meta({ id: "RevenueRow" });

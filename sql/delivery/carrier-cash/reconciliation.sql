@@ -40,8 +40,8 @@ $$;
 --   carrier_collection_journal  a row was not booked as cash taken, or with another amount; one that was reversed has to leave nothing
 --   carrier_remittance_rows     a payment or write-off is not the sum of its rows, or they are not closed by it; or one that was taken
 --                               back still has some
---   carrier_remittance_journal  a payment or write-off took another amount from the carrier in the ledger, or was booked as the other;
---                               one that was reversed has to leave nothing
+--   carrier_remittance_journal  a payment, what was kept of it, or a write-off took another amount from the carrier in the ledger, or was booked
+--                               as another of these; one that was reversed has to leave nothing
 create or replace function money.carrier_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])
 language sql stable set search_path = '' as $$
@@ -91,29 +91,37 @@ language sql stable set search_path = '' as $$
   union all
   select 'carrier_remittance_journal', r.carrier_code, r.currency, e.taken, b.taken, array[r.id]
   from money.carrier_remittances r
+  cross join lateral (values (case r.kind when 'write_off' then 'carrier_write_off' else 'carrier_remittance' end, r.amount - r.charges),
+    ('carrier_charge', r.charges)) k (kind, amount)
   cross join lateral (
-    select case when r.reversed_at <= as_of then 0 else -r.amount end as taken, case when r.reversed_at <= as_of then 2 else 1 end as journals
+    select case when r.reversed_at <= as_of then 0 else -k.amount end as taken,
+      case when k.amount = 0 then 0 when r.reversed_at <= as_of then 2 else 1 end as journals
   ) e
   left join lateral (
     select coalesce(sum(l.amount), 0) as taken, count(distinct j.kind) as journals
     from money.ledger_transactions j
     join money.ledger_entries l on l.tenant_id = j.tenant_id and l.transaction_id = j.id
     join money.accounts a on a.tenant_id = l.tenant_id and a.id = l.account_id and a.kind = 'carrier_cash' and a.carrier_code = r.carrier_code
-    where j.tenant_id = tenant and replace(j.kind, '_REVERSAL', '') = case r.kind when 'write_off' then 'carrier_write_off' else 'carrier_remittance' end
+    where j.tenant_id = tenant and j.kind in (k.kind, k.kind || '_REVERSAL')
       and j.reference_type = 'carrier_remittance' and j.reference_id = r.id and j.created_at <= as_of
   ) b on true
   where r.tenant_id = tenant and r.remitted_at <= as_of and (b.taken, b.journals) is distinct from (e.taken, e.journals::bigint)
 $$;
 
 -- Where the caller's tenant stands with each carrier as of a moment, [{carrier_code, carrier_name, currency, collected,
--- remitted, written_off, owed, ledger}].
+-- remitted, charges: what of that the carrier kept; written_off, owed, ledger}].
 create or replace function money.carriers_reconciled(as_of timestamptz) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('carrier_name', c.name) order by c.position, p.carrier_code, p.currency), '[]')
+    select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('carrier_name', c.name, 'charges', k.charges)
+      order by c.position, p.carrier_code, p.currency), '[]')
     from money.carrier_positions(app.tenant_id(), as_of) p
-    join integration.carriers c on c.code = p.carrier_code);
+    join integration.carriers c on c.code = p.carrier_code
+    cross join lateral (
+      select coalesce(sum(r.charges), 0) as charges from money.carrier_remittances r
+      where r.tenant_id = app.tenant_id() and r.carrier_code = p.carrier_code and r.currency = p.currency
+        and r.remitted_at <= carriers_reconciled.as_of and (r.reversed_at is null or r.reversed_at > carriers_reconciled.as_of)) k);
 end $$;
 
 revoke execute on function money.carrier_paid(uuid, timestamptz), money.carrier_positions(uuid, timestamptz),

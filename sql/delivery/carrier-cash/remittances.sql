@@ -94,16 +94,19 @@ begin
 end $$;
 
 -- Enters a carrier's payment, all of it or nothing: what it covers is owed no more, and the money goes from the
--- carrier's account to the tenant's own till. A write_off covers rows in the same way, and nobody has the money.
--- {carrier_code, kind?: payment (default) | write_off, amount, currency, reference, notes?, carrier_collection_ids? | delivery_ids?}
+-- carrier's account to the tenant's own till, but for what the carrier kept of it. A write_off covers rows in the same way, and nobody has the
+-- money.
+-- {carrier_code, kind?: payment (default) | write_off, amount, charges?: what of the amount the carrier kept, of payments; currency, reference,
+--   notes?, carrier_collection_ids? | delivery_ids?}
 -- -> see carrier_remittance(), and still_owed: what the carrier owes after it in this currency
--- Fails: forbidden, carrier_not_found, too_many_decimals, settlement_amount_mismatch (the cash is in another currency),
+-- Fails: forbidden, carrier_not_found, too_many_decimals, charges_exceed_remittance, settlement_amount_mismatch (the cash is in another currency),
 -- remittance_reference_exists, and what lock_carrier_collections and carrier_rows_paid fail with.
-create or replace function money.carrier_remit(input jsonb) returns jsonb
+create or replace function money.carrier_remittance_enter(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_amount numeric := (input ->> 'amount')::numeric;
+  v_charges numeric := coalesce((input ->> 'charges')::numeric, 0);
   v_rows money.carrier_collections[];
   v_other text;
   v_written_off boolean := coalesce(input ->> 'kind' = 'write_off', false);
@@ -116,6 +119,10 @@ begin
     perform app.fail('carrier_not_found');
   end if;
   perform money.decimals_checked(v_amount, input ->> 'currency', 'amount');
+  perform money.decimals_checked(v_charges, input ->> 'currency', 'charges');
+  if v_charges > v_amount then
+    perform app.fail('charges_exceed_remittance', jsonb_build_object('field', 'charges', 'amount', v_amount, 'currency', input ->> 'currency'));
+  end if;
   perform money.lock_carrier(input ->> 'carrier_code', input ->> 'currency');
   v_rows := money.lock_carrier_collections(input);
   select c.currency into v_other from unnest(v_rows) c where c.currency <> input ->> 'currency' limit 1;
@@ -124,9 +131,9 @@ begin
   end if;
   v_rows := money.carrier_rows_paid(v_rows, v_amount, input ?| '{carrier_collection_ids,delivery_ids}');
   insert into money.carrier_remittances (tenant_id, carrier_code, kind, currency, amount, cod_amount, delivery_fee_amount, collections,
-    reference, notes, actor_id)
+    reference, notes, actor_id, charges)
   select v_tenant, input ->> 'carrier_code', coalesce(input ->> 'kind', 'payment'), input ->> 'currency', v_amount, sum(c.cod_amount),
-    sum(c.delivery_fee_amount), count(*), input ->> 'reference', input ->> 'notes', app.user_id()
+    sum(c.delivery_fee_amount), count(*), input ->> 'reference', input ->> 'notes', app.user_id(), v_charges
   from unnest(v_rows) c
   returning * into r;
   insert into money.carrier_remittance_items (tenant_id, remittance_id, carrier_collection_id, amount, cod_amount, delivery_fee_amount)
@@ -135,11 +142,7 @@ begin
     remittance_id = r.id
   where c.tenant_id = v_tenant and c.id = any (select x.id from unnest(v_rows) x);
   perform money.carrier_remittance_event_emit('carrier_remittance.created', r);
-  perform money.post_journal(money.carrier_journal(r), 'carrier_remittance', r.id,
-    case when v_written_off then 'Cash written off of ' else 'Cash remitted by ' end || r.carrier_code,
-    array[money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code),
-      money.account_of(case when v_written_off then 'external' else 'cash_on_hand' end, 'tenant', null, r.currency::text)],
-    array[-r.amount, r.amount]);
+  perform money.carrier_remittance_book(r);
   return money.carrier_remittance_left(r);
 end $$;
 
@@ -150,10 +153,56 @@ begin
   return case r.kind when 'write_off' then 'carrier_write_off' else 'carrier_remittance' end;
 end $$;
 
+-- Books a carrier's payment: what came, and what the carrier kept, each as a journal of its own, none of nothing; or a write-off. The carrier's
+-- account is locked. Where there are two journals, till and outside are locked in the order in which transfers of the till lock them.
+create or replace function money.carrier_remittance_book(r money.carrier_remittances) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_carrier uuid := money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code);
+  v_taker uuid;
+  v_outside uuid;
+begin
+  if r.charges < r.amount then
+    v_taker := money.account_of(case r.kind when 'write_off' then 'external' else 'cash_on_hand' end, 'tenant', null, r.currency::text);
+  end if;
+  if r.charges > 0 then
+    v_outside := money.account_of('external', 'tenant', null, r.currency::text);
+  end if;
+  if v_taker <> v_outside then
+    perform money.lock_balances(array[v_taker, v_outside]);
+  end if;
+  if v_taker is not null then
+    perform money.post_journal(money.carrier_journal(r), 'carrier_remittance', r.id,
+      case r.kind when 'write_off' then 'Cash written off of ' else 'Cash remitted by ' end || r.carrier_code,
+      array[v_carrier, v_taker], array[r.charges - r.amount, r.amount - r.charges]);
+  end if;
+  if v_outside is not null then
+    perform money.post_journal('carrier_charge', 'carrier_remittance', r.id, 'Charges kept by ' || r.carrier_code,
+      array[v_carrier, v_outside], array[-r.charges, r.charges]);
+  end if;
+end $$;
+
+-- Books the mirrors of what carrier_remittance_book booked; the carrier's account is locked. Fails: insufficient_desk_cash.
+create or replace function money.carrier_remittance_unbook(r money.carrier_remittances) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if r.kind = 'payment' and r.charges < r.amount then
+    perform money.lock_returned_cash(money.account_of('cash_on_hand', 'tenant', null, r.currency::text),
+      case when r.charges > 0 then money.account_of('external', 'tenant', null, r.currency::text)
+        else money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code) end, r.amount - r.charges, r.currency::text);
+  end if;
+  if r.charges < r.amount then
+    perform money.reverse(money.carrier_journal(r), 'carrier_remittance', r.id, r.reversal_reason);
+  end if;
+  if r.charges > 0 then
+    perform money.reverse('carrier_charge', 'carrier_remittance', r.id, r.reversal_reason);
+  end if;
+end $$;
+
 -- Reverses a payment or a write-off that was entered wrongly, once, by a reversing journal: what it covered is owed again.
--- {carrier_code, remittance_id, reason} -> as money.carrier_remit
+-- {carrier_code, remittance_id, reason} -> as money.carrier_remittance_enter
 -- Fails: forbidden, remittance_not_found, remittance_already_reversed, insufficient_desk_cash (the till has given the cash on).
-create or replace function money.carrier_remittance_reverse(input jsonb) returns jsonb
+create or replace function money.carrier_remittance_take_back(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
@@ -181,11 +230,7 @@ begin
   where x.tenant_id = v_tenant and x.id = r.id
   returning * into r;
   perform money.carrier_remittance_event_emit('carrier_remittance.reversed', r);
-  if r.kind = 'payment' then
-    perform money.lock_returned_cash(money.account_of('cash_on_hand', 'tenant', null, r.currency::text),
-      money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code), r.amount, r.currency::text);
-  end if;
-  perform money.reverse(money.carrier_journal(r), 'carrier_remittance', r.id, input ->> 'reason');
+  perform money.carrier_remittance_unbook(r);
   perform money.cod_holds_again('carrier_collection', v_rows);
   return money.carrier_remittance_left(r);
 end $$;
@@ -222,11 +267,11 @@ begin
         from money.carrier_remittance_items i
         join money.carrier_collections c on c.tenant_id = i.tenant_id and c.id = i.carrier_collection_id
         where i.tenant_id = app.tenant_id() and i.remittance_id = r.id))
-    from money.carrier_remittances_list r where r.id = carrier_remittance.remittance_id);
+    from money.remittances_with_charges r where r.id = carrier_remittance.remittance_id);
 end $$;
 
 -- {carrier_code, remittance_id} -> see carrier_remittance(). Fails: remittance_not_found (unknown, or another carrier's).
-create or replace function money.carrier_remittance_get(input jsonb) returns jsonb
+create or replace function money.carrier_remittance_read(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_found jsonb := money.carrier_remittance((input ->> 'remittance_id')::uuid);
@@ -235,6 +280,27 @@ begin
     perform app.fail('remittance_not_found');
   end if;
   return v_found;
+end $$;
+
+-- As money.carrier_remittance_enter, for functions up to 1.7.0, which say of a payment what they know of it: without charges and received.
+create or replace function money.carrier_remit(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return money.carrier_remittance_enter(input) - '{charges,received}'::text[];
+end $$;
+
+-- As money.carrier_remittance_take_back, for functions up to 1.7.0.
+create or replace function money.carrier_remittance_reverse(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return money.carrier_remittance_take_back(input) - '{charges,received}'::text[];
+end $$;
+
+-- As money.carrier_remittance_read, for functions up to 1.7.0.
+create or replace function money.carrier_remittance_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return money.carrier_remittance_read(input) - '{charges,received}'::text[];
 end $$;
 
 -- The debt in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.

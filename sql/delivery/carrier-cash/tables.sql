@@ -21,7 +21,10 @@ create table if not exists money.carrier_remittances (
   reversal_reason text,
   -- write_off: the carrier does not pay it, and the tenant bears it.
   kind text not null default 'payment' check (kind in ('payment', 'write_off')),
+  -- Kept by the carrier of a payment, for its work: the rows are paid in full, and the till gets the rest.
+  charges numeric(18, 3) not null default 0,
   unique (tenant_id, id),
+  constraint charges_are_of_the_payment check (charges between 0 and case kind when 'payment' then amount else 0 end),
   constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   constraint reversed_says_why check (
     (reversed_at is null) = (reversal_reason is null) and (reversed_by is null or reversed_at is not null)),

@@ -1,7 +1,7 @@
 -- Reconciliation of the office's desks: cash received less cash withdrawn must equal the ledger.
 
 -- The cash of a tenant's desks as of a moment, by owner and currency, from the rows and from the ledger.
---   remitted         what drivers, or for the tenant's own till carriers, handed in, without what was reversed
+--   remitted         what drivers, or for the tenant's own till carriers, handed in, without what carriers kept and what was reversed
 --   shortages        what was declared, remitted and never there
 --   transferred_out  what was brought to the bank, handed to others, spent or paid out of wallets and as refunds, without what was reversed
 --   transferred_in   what others handed over, what came from the bank or was paid into wallets
@@ -27,9 +27,9 @@ language sql stable set search_path = '' as $$
     join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
     where s.tenant_id = tenant and s.settled_at <= as_of and (s.reversed_at is null or s.reversed_at > as_of)
     union all
-    select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0, 0
+    select 'tenant', null, r.currency::text, r.amount - r.charges, 0, 0, 0, 0, 0
     from money.carrier_remittances r
-    where r.tenant_id = tenant and r.kind = 'payment' and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
+    where r.tenant_id = tenant and r.kind = 'payment' and r.charges < r.amount and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
     union all
     -- Up to 1.6.0 a shortage that was resolved before its remittance was booked then. Whose desk it was is what the journal says: the counter's, or
     -- the till when the counter was no member of the tenant.
@@ -79,7 +79,7 @@ language sql stable set search_path = '' as $$
           and p.owner_type = case when s.receiver_id = s.driver_id then 'driver' else 'staff' end
         union all
         select r.id, r.remitted_at from money.carrier_remittances r
-        where r.tenant_id = tenant and r.kind = 'payment' and p.owner_type = 'tenant' and r.currency = p.currency
+        where r.tenant_id = tenant and r.kind = 'payment' and r.charges < r.amount and p.owner_type = 'tenant' and r.currency = p.currency
         union all
         select h.id, h.resolved_at from money.cash_handovers h
         where h.tenant_id = tenant and h.resolution in ('driver_owes', 'written_off') and h.currency = p.currency

@@ -65,9 +65,11 @@ begin
         offset 0) p
       where p.brought_by = r.brought_by
     ) d on true
-    -- Settled from the wallet, or written off; not held until the bank; all of it has left the desks; all of it was short, so that none came.
+    -- Settled from the wallet, or written off; not held until the bank; all of it has left the desks; all of it was short or kept by the carrier, so
+    -- that none came.
     where not r.came_as_cash or h.id is null or (d.parts > 0 and not d.there)
-      or exists (select from money.cod_settlements s where s.tenant_id = tenant and s.payment_id = r.brought_by and s.shortage = s.total);
+      or exists (select from money.cod_settlements s where s.tenant_id = tenant and s.payment_id = r.brought_by and s.shortage = s.total)
+      or exists (select from money.carrier_remittances m where m.tenant_id = tenant and m.id = r.brought_by and m.charges = m.amount);
 end $$;
 
 -- Brings the holds of rows of cash to where the rows are now, where the last step does not fit any more: a release of what is held and in, a hold

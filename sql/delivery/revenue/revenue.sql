@@ -2,13 +2,14 @@
 
 -- The sums of a range of days by currency, and by the day, the month or the merchant when `group_by` says so. Only journals count, each with
 -- its reversal on the day on which that was booked:
---   delivery_fees  charged to wallets (the company's wallet gets them), with their changes, and taken in cash: what was taken beside the COD
---   refunds        fees given back to wallets, or paid back at a desk
---   driver_pay     what drivers earned, paid out or not
---   write_offs     what carriers took and will not pay
---   shortages      cash that was short and that nobody answers for
--- The merchant is whose delivery it is; of a write-off and a shortage none. SECURITY DEFINER, for those who see the whole company: under the
--- policies each journal of a month would be looked up by itself.
+--   delivery_fees    charged to wallets (the company's wallet gets them), with their changes, and taken in cash: what was taken beside the COD
+--   refunds          fees given back to wallets, or paid back at a desk
+--   driver_pay       what drivers earned, paid out or not
+--   carrier_charges  what carriers kept of what they took, for their work
+--   write_offs       what carriers took and will not pay
+--   shortages        cash that was short and that nobody answers for
+-- The merchant is whose delivery it is; of a carrier's charges, a write-off and a shortage none. SECURITY DEFINER, for those who see the whole company:
+-- under the policies each journal of a month would be looked up by itself.
 -- {date_from?, date_to?, group_by?, currency?}: days in the company's time zone, from the first of this month until today unless said
 -- -> {date_from, date_to, timezone, group_by, rows, totals}. Fails: forbidden.
 create or replace function money.revenue(input jsonb) returns jsonb
@@ -31,6 +32,7 @@ begin
     join (values ('cash_collected', 'cash'), ('cash_collected_REVERSAL', 'cash'), ('cod_credit', 'cash'), ('cod_credit_REVERSAL', 'cash'),
       ('delivery_fee', 'charged'), ('delivery_fee_change', 'charged'), ('delivery_fee_refund', 'refund'), ('delivery_fee_refund_REVERSAL', 'refund'),
       ('cash_transfer', 'desk'), ('cash_transfer_REVERSAL', 'desk'), ('driver_pay', 'pay'), ('driver_pay_REVERSAL', 'pay'),
+      ('carrier_charge', 'charge'), ('carrier_charge_REVERSAL', 'charge'),
       ('carrier_write_off', 'write_off'), ('carrier_write_off_REVERSAL', 'write_off'), ('cash_shortage', 'short'), ('cash_shortage_REVERSAL', 'short'),
       ('cod_settlement', 'short'), ('cod_settlement_REVERSAL', 'short')) k (kind, word) on k.kind = t.kind
     where t.tenant_id = v_tenant and t.created_at >= app.day_begins(v_from) and t.created_at < app.day_begins(v_to + 1)
@@ -50,6 +52,7 @@ begin
       when 'desk' then case when e.kind = 'external' and exists (select from money.cash_transfers c
         where c.tenant_id = v_tenant and c.id = e.reference_id and c.kind = 'refund') then e.amount end
       when 'pay' then case when e.kind = 'driver_cost' then -e.amount end
+      when 'charge' then case when e.kind = 'external' then e.amount end
       when 'write_off' then case when e.kind = 'external' then e.amount end
       -- Where somebody answers for it the company's wallet has it; settled from a wallet, the fees and the COD.
       when 'short' then case when not e.counts then null when e.kind = 'external' then e.amount else -e.amount end end as sum
@@ -78,6 +81,7 @@ begin
       coalesce(sum(o.sum) filter (where o.word in ('cash', 'charged')), 0) as delivery_fees,
       coalesce(sum(o.sum) filter (where o.word in ('refund', 'desk')), 0) as refunds,
       coalesce(sum(o.sum) filter (where o.word = 'pay'), 0) as driver_pay,
+      coalesce(sum(o.sum) filter (where o.word = 'charge'), 0) as carrier_charges,
       coalesce(sum(o.sum) filter (where o.word = 'write_off'), 0) as write_offs,
       coalesce(sum(o.sum) filter (where o.word = 'short'), 0) as shortages
     from owned o group by grouping sets ((o.currency, o.period, o.merchant), (o.currency))
@@ -88,8 +92,8 @@ begin
   into v_rows, v_totals
   from (
     select p.*, jsonb_build_object('currency', p.currency, 'delivery_fees', p.delivery_fees, 'refunds', p.refunds, 'driver_pay', p.driver_pay,
-      'write_offs', p.write_offs, 'shortages', p.shortages,
-      'net', p.delivery_fees - p.refunds - p.driver_pay - p.write_offs - p.shortages) as row
+      'carrier_charges', p.carrier_charges, 'write_offs', p.write_offs, 'shortages', p.shortages,
+      'net', p.delivery_fees - p.refunds - p.driver_pay - p.carrier_charges - p.write_offs - p.shortages) as row
     from part p) x;
   return jsonb_build_object('date_from', v_from, 'date_to', v_to, 'timezone', v_zone, 'rows', case when v_by = 'none' then '[]' else v_rows end,
     'totals', v_totals);

@@ -124,7 +124,8 @@ begin
 end $$;
 
 -- The parts in which an amount comes to a desk that no other desk gave: what a journal took that is undone by this one, the rows of a
--- settlement or a remittance, else cash of no row. What was short of a settlement ends the oldest of its rows.
+-- settlement or a remittance, else cash of no row. What was short of a settlement, or what its carrier kept of a remittance, ends the oldest of
+-- its rows.
 create or replace function money.desk_arrivals(t money.ledger_transactions, undone uuid, desk uuid, came numeric) returns table (part_id uuid, amount numeric)
 language plpgsql set search_path = '' as $$
 #variable_conflict use_column

@@ -122,6 +122,7 @@ describe("the reconciliation", () => {
       owed: 4_000,
       ledger: 4_000,
       written_off: 0,
+      charges: 0,
     }]);
     const then = (await mine.tenant.admin.get(proof, { query: { as_of: before } })).body;
     expect(then.reconciled).toBe(true);

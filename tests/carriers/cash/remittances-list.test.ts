@@ -91,6 +91,8 @@ describe("the list", () => {
       reversed_by: null,
       reversal_reason: null,
       kind: "payment",
+      charges: 0,
+      received: 3_000,
     });
     expect(rest).toMatchObject({
       pagination: { page: 1, limit: 20, total: 3, total_pages: 1 },

@@ -1,9 +1,18 @@
 /** Payments of one carrier that meet say what is owed as if one had come after the other. */
 import { randomUUID } from "node:crypto";
+import type { TransactionSql } from "postgres";
 import { expect, test } from "vitest";
-import { carried, newSide, payCarried, type Side } from "../../support/carriers.ts";
+import {
+  bookedCash,
+  carried,
+  newSide,
+  payCarried,
+  type Side,
+  tell,
+} from "../../support/carriers.ts";
+import { sql } from "../../support/db.ts";
 import { checkAll } from "../../support/deliveries.ts";
-import { queuedBehind } from "../../support/overlapping.ts";
+import { locksBefore, queuedBehind } from "../../support/overlapping.ts";
 
 /** Holds a payment under this reference once its rows are chosen. */
 const entering = ({ tenant }: Side, reference: string) =>
@@ -49,3 +58,53 @@ test("two payments for the oldest pay different rows, the oldest first", async (
   ])).toEqual([[first!.id, 3_000], [second!.id, 0]]);
   await checkAll(side.tenant);
 });
+
+type Kind = "external" | "cash_on_hand" | "carrier_cash";
+
+/** Opens an account of a tenant that is the first in the order of the ids. */
+const openedFirst = ({ tenant }: Side, kind: Kind) =>
+  sql`insert into money.accounts (id, tenant_id, kind, owner_type, currency)
+    values (overlay(gen_random_uuid()::text placing '00000000' from 1)::uuid, ${tenant.id}, ${kind}, 'tenant', 'IQD')`;
+/** Locks an account of a tenant, or fails at once. */
+const locked = ({ tenant }: Side, kind: Kind) => (tx: TransactionSql) =>
+  tx`select from money.accounts where tenant_id = ${tenant.id} and kind = ${kind} and owner_type in ('tenant', 'carrier')
+    for no key update nowait`;
+
+test("a report takes the carrier's account before what is outside, as payments with charges do", async () => {
+  const side = await newSide();
+  await openedFirst(side, "external");
+  await carried(side, 1_000);
+  const coming = await bookedCash(side.ground);
+  const answer = await locksBefore(
+    locked(side, "carrier_cash"),
+    () => tell(side, coming, "delivered"),
+    locked(side, "external"),
+  );
+  expect(answer.body.outcome).toBe("applied");
+  await checkAll(side.tenant);
+});
+
+test.each<[Kind, Kind]>([["cash_on_hand", "external"], ["external", "cash_on_hand"]])(
+  "a payment with charges and its reversal take %s before %s where it comes first, as transfers do",
+  async (first, second) => {
+    const side = await newSide();
+    const { admin } = side.tenant;
+    await openedFirst(side, first);
+    await carried(side, 1_000, 1_000);
+    expect(await payCarried(admin, 3_000)).toSucceed(201);
+    const paid = await locksBefore(
+      locked(side, first),
+      () => payCarried(admin, 3_000, { charges: 500 }),
+      locked(side, second),
+    );
+    expect(paid).toSucceed(201);
+    const { id } = paid.body.remittance;
+    const reversed = await locksBefore(
+      locked(side, first),
+      () => admin.post(`/carriers/tenant/simulated/remittances/${id}/reverse`, { reason: "Twice" }),
+      locked(side, second),
+    );
+    expect(reversed).toSucceed(200);
+    await checkAll(side.tenant);
+  },
+);

@@ -65,6 +65,8 @@ describe("a payment", () => {
       reversed_by: null,
       reversal_reason: null,
       kind: "payment",
+      charges: 0,
+      received: 11_000,
       remitted_collections: [row(one, 9_000, 7_000), row(two, 2_000, 0)],
       still_owed: owed - 11_000,
     });

@@ -118,6 +118,8 @@ describe("the journal of the desks", () => {
       carrier_code: "simulated",
       counterparty: null,
     });
+    // Of the 3,000 it kept 250.
+    expect(Math.abs(paid.amount)).toBe(2_750);
     const brought = rows.find(({ kind }) => kind === "remittance")!;
     expect(brought.counterparty.id).toBe(tenant.driver.id);
   });

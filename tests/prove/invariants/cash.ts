@@ -123,7 +123,7 @@ export const cash: readonly Invariant[] = [
         from money.cod_settlements s join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
         where s.tenant_id = $1 and s.reversed_at is null and h.resolution is distinct from 'recounted'
         union all
-        select 'tenant', null, r.currency, r.amount from money.carrier_remittances r
+        select 'tenant', null, r.currency, r.amount - r.charges from money.carrier_remittances r
         where r.tenant_id = $1 and r.reversed_at is null and r.kind = 'payment'
         union all
         -- Up to 1.6.0 a shortage that was resolved before its remittance left the desk of who had counted it.
@@ -200,9 +200,27 @@ export const cash: readonly Invariant[] = [
       where m.tenant_id = $1 and ((i.n, i.amount, i.cod, i.own) is distinct from (m.collections::bigint, m.amount, m.cod_amount, true)
         or (select count(*) from money.carrier_collections c where c.tenant_id = m.tenant_id and c.remittance_id = m.id)
           <> case when m.reversed_at is null then m.collections else 0 end
-        or j.kinds is distinct from case m.kind
-          when 'write_off' then array['carrier_write_off'] || case when m.reversed_at is not null then array['carrier_write_off_REVERSAL'] end
-          else array['carrier_remittance'] || case when m.reversed_at is not null then array['carrier_remittance_REVERSAL'] end end)`,
+        or j.kinds is distinct from (select array_agg(k.kind || r.mirror order by k.kind || r.mirror)
+          from (values (case m.kind when 'write_off' then 'carrier_write_off' else 'carrier_remittance' end, m.amount - m.charges),
+            ('carrier_charge', m.charges)) k (kind, amount)
+          join (values ('', true), ('_REVERSAL', m.reversed_at is not null)) r (mirror, booked) on r.booked
+          where k.amount > 0))`,
+  },
+  {
+    name:
+      "cash: a carrier's payment gives the till what came and goes out of the books with what was kept; its mirror takes both back",
+    sql: `select m.id from money.carrier_remittances m
+      join money.ledger_transactions t on t.tenant_id = m.tenant_id and t.reference_type = 'carrier_remittance' and t.reference_id = m.id
+      cross join lateral (select coalesce(sum(e.amount) filter (where a.kind = 'carrier_cash'), 0) as carrier,
+          coalesce(sum(e.amount) filter (where a.kind = 'cash_on_hand'), 0) as till,
+          coalesce(sum(e.amount) filter (where a.kind = 'external'), 0) as outside
+        from money.ledger_entries e join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id
+        where e.tenant_id = t.tenant_id and e.transaction_id = t.id) e
+      cross join lateral (select case when t.kind like '%\\_REVERSAL' then -1 else 1 end as sign,
+        case when t.kind like 'carrier_charge%' then m.charges else m.amount - m.charges end as amount) w
+      where m.tenant_id = $1 and (e.carrier, e.till, e.outside) is distinct from (-w.sign * w.amount,
+        case when t.kind like 'carrier_remittance%' then w.sign * w.amount else 0 end,
+        case when t.kind like 'carrier_remittance%' then 0 else w.sign * w.amount end)`,
   },
   {
     name:

@@ -114,9 +114,9 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
       return ` ${body.outcome}`;
     case "carrierPays":
     case "unpayCarrier": {
-      const { id, amount, remitted_count, still_owed } = body.remittance;
+      const { id, amount, charges, received, remitted_count, still_owed } = body.remittance;
       if (op.type === "carrierPays") real.ids[op.id] = id;
-      return ` ${amount} in ${remitted_count} leaves ${still_owed}`;
+      return ` ${amount} of which ${charges} kept, ${received} came, in ${remitted_count} leaves ${still_owed}`;
     }
     case "handOver":
       real.ids[op.id] = body.bulk_assignment_id;

@@ -149,8 +149,15 @@ function comeBack(state: State, name: string, id: string): void {
   }
 }
 
-/** A payment is for rows that are named, or for the oldest: it pays whole ones. What is lost, the company bears. */
-export function carrierPays(state: State, { id, rows, amount, lost }: Of<"carrierPays">): string {
+/**
+ * A payment is for rows that are named, or for the oldest: it pays whole ones, and what the carrier kept of it never comes to the till. What is
+ * lost, the company bears.
+ */
+export function carrierPays(
+  state: State,
+  { id, rows, amount, charges, lost }: Of<"carrierPays">,
+): string {
+  if (charges > amount) return "charges_exceed_remittance";
   const due = (row: string) => state.owed[row].cod + state.owed[row].fee;
   const open = Object.keys(state.owed).filter((row) => state.owed[row].status === "owed");
   if (rows === "oldest" && !open.length) return "no_pending_collections";
@@ -171,22 +178,28 @@ export function carrierPays(state: State, { id, rows, amount, lost }: Of<"carrie
     }}
   if (rest !== 0) return "remittance_amount_mismatch";
   for (const row of paid) state.owed[row].status = lost ? "written_off" : "remitted";
-  if (!lost) state.till = (state.till ?? 0) + amount;
-  state.carrierPaid[id] = { rows: paid, amount, lost, reversed: false };
-  return `ok ${amount} in ${paid.length} leaves ${debt(state)}`;
+  const received = lost ? 0 : amount - charges;
+  if (received) state.till = (state.till ?? 0) + received;
+  state.carrierPaid[id] = { rows: paid, amount, received, charges, reversed: false };
+  return `ok ${amount} of which ${charges} kept, ${received} came, in ${paid.length} leaves ${
+    debt(state)
+  }`;
 }
 
 export function unpayCarrier(state: State, { payment }: Of<"unpayCarrier">): string {
   const paid = state.carrierPaid[payment];
   if (!paid) return "remittance_not_found";
   if (paid.reversed) return "remittance_already_reversed";
-  if (!paid.lost) {
-    if ((state.till ?? 0) < paid.amount) return "insufficient_desk_cash";
-    state.till = (state.till ?? 0) - paid.amount;
+  const { rows, amount, received, charges } = paid;
+  if (received) {
+    if ((state.till ?? 0) < received) return "insufficient_desk_cash";
+    state.till = (state.till ?? 0) - received;
   }
   paid.reversed = true;
-  for (const row of paid.rows) state.owed[row].status = "owed";
-  return `ok ${paid.amount} in ${paid.rows.length} leaves ${debt(state)}`;
+  for (const row of rows) state.owed[row].status = "owed";
+  return `ok ${amount} of which ${charges} kept, ${received} came, in ${rows.length} leaves ${
+    debt(state)
+  }`;
 }
 
 /** The cash that carriers owe. */

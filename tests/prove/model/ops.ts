@@ -77,7 +77,14 @@ export type Op =
     | { type: "consign"; name: string; external: boolean }
     | { type: "book" | "unbook"; name: string }
     | { type: "tell"; name: string; report: Report }
-    | { type: "carrierPays"; rows: string[] | "oldest"; amount: number; lost: boolean }
+    | {
+      type: "carrierPays";
+      rows: string[] | "oldest";
+      amount: number;
+      /** The part of it that the carrier kept. */
+      charges: number;
+      lost: boolean;
+    }
     | { type: "unpayCarrier"; payment: string }
     // From the till, where carriers pay, to the bank.
     | { type: "bank"; amount: number }

@@ -249,7 +249,10 @@ export interface State {
   house: number;
   /** Cash that carriers collected, their payments by the id of the operation, and what is in the till of these. */
   owed: Record<string, Owed>;
-  carrierPaid: Record<string, { rows: string[]; amount: number; lost: boolean; reversed: boolean }>;
+  carrierPaid: Record<
+    string,
+    { rows: string[]; amount: number; received: number; charges: number; reversed: boolean }
+  >;
   till: number | null;
   /** The receipts of parcels, and of goods that customers send back, by the id of the operation that it follows from. */
   receipts: Record<string, Receipt>;

@@ -8,10 +8,12 @@ const bookingTest = "tests/carriers/cash/booking.test.ts";
 const booksTest = "tests/carriers/cash/cash.test.ts";
 const paysTest = "tests/carriers/cash/remittances.test.ts";
 const reversedTest = "tests/carriers/cash/remittances-reversed.test.ts";
+const chargesTest = "tests/carriers/cash/charges.test.ts";
 const againTest = "tests/carriers/inbound/brings-back.test.ts";
 const takesGoodsTest = "tests/carriers/inbound/takes-goods.test.ts";
 const withdrawn =
   "if d.status = 'returned' or d.status = 'failed' and v_status = 'in_transit' or v_status = 'delivered' then";
+const wholly = "pays its rows in full, brings the till what came, and books the rest as a cost";
 const refused = "is refused, and nothing is written, when it does not fit what is owed";
 
 export const carriers: Mutant[] = [
@@ -89,9 +91,63 @@ export const carriers: Mutant[] = [
   {
     name: "the till gives a carrier back what it has given on",
     file: payments,
-    from: "r.carrier_code), r.amount, r.currency::text);",
-    to: "r.carrier_code), 0, r.currency::text);",
+    from: "r.carrier_code) end, r.amount - r.charges, r.currency::text);",
+    to: "r.carrier_code) end, 0, r.currency::text);",
     test: [reversedTest, "because the till gave the cash on"],
+  },
+  {
+    name: "what a carrier kept comes to the till",
+    file: payments,
+    from: "array[v_carrier, v_taker], array[r.charges - r.amount, r.amount - r.charges]);",
+    to: "array[v_carrier, v_taker], array[-r.amount, r.amount]);",
+    test: [chargesTest, wholly],
+  },
+  {
+    name: "a carrier keeps more than it pays",
+    file: payments,
+    from: "if v_charges > v_amount then",
+    to: "if false then",
+    test: [chargesTest, "above what is paid, in each language, and nothing is written"],
+  },
+  {
+    name: "the charges of a payment that was taken back stay a cost",
+    file: payments,
+    from: "perform money.reverse('carrier_charge', 'carrier_remittance', r.id, r.reversal_reason);",
+    to: "null;",
+    test: [
+      chargesTest,
+      "is reversed with its charges, once, when the till still has what came",
+    ],
+  },
+  {
+    name: "a payment locks the till, and what is outside after it",
+    file: payments,
+    from: "perform money.lock_balances(array[v_taker, v_outside]);",
+    to: "null;",
+    test: [
+      "tests/carriers/cash/remittances-overlapping.test.ts",
+      "a payment with charges and its reversal take %s before %s where it comes first, as transfers do",
+    ],
+  },
+  {
+    name: "a report locks what is outside before its carrier's account",
+    file: "sql/delivery/charges/charges.sql",
+    from: "perform money.lock_carrier(p_carrier, d.currency::text);",
+    to: "null;",
+    test: [
+      "tests/carriers/cash/remittances-overlapping.test.ts",
+      "a report takes the carrier's account before what is outside, as payments with charges do",
+    ],
+  },
+  {
+    name: "COD waits for cash that a carrier kept",
+    file: "sql/delivery/cod-holds/holds.sql",
+    from: "where m.tenant_id = tenant and m.id = r.brought_by and m.charges = m.amount)",
+    to: "where false)",
+    test: [
+      "tests/carriers/cash/charges-held.test.ts",
+      "on_bank: all of it kept, no cash is waited for, and a reversal holds it again",
+    ],
   },
   {
     name: "what was paid and taken back counts as paid",

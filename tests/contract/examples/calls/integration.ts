@@ -96,6 +96,7 @@ export const integration: Calls = {
     ...shipment("delivered"),
     body: ({ carrier_collection }) => ({
       amount: 9_000,
+      charges: 500,
       currency: "IQD",
       reference: `payment-${Date.now()}`,
       carrier_collection_ids: [carrier_collection],

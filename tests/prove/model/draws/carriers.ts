@@ -59,6 +59,8 @@ export const carrierDraws: Draws<
     return { type: "tell", name, report: list[b % list.length] };
   },
   carrierPays({ state }, [a, b, c]) {
+    // Mostly nothing, else a part of it, all of it or too much.
+    const kept = (amount: number) => [0, 0, 0, 250, amount, 0, 500, amount + 250][(a + c) % 8]!;
     const owed = Object.entries(state.owed);
     const open = owed.filter(([, { status }]) => status === "owed");
     const sum = (rows: [string, Owed][]) =>
@@ -66,13 +68,15 @@ export const carrierDraws: Draws<
     if (a % 2) {
       const rows = open.slice(0, 1 + b % 3);
       const amount = sum(rows) + (c % 4 ? 0 : 250) || 250;
-      return { type: "carrierPays", rows: "oldest", amount, lost: false };
+      return { type: "carrierPays", rows: "oldest", amount, charges: kept(amount), lost: false };
     }
     const list = c % 5 && open.length ? open : owed;
     const rows = list.filter((_, place) => (place + b) % 3).slice(0, 3);
     if (!rows.length) return;
     const amount = sum(rows) + [0, 0, 0, 250, -250][c % 5];
-    return { type: "carrierPays", rows: rows.map(([row]) => row), amount, lost: b % 4 === 0 };
+    const lost = b % 4 === 0;
+    const charges = lost ? 0 : kept(amount);
+    return { type: "carrierPays", rows: rows.map(([row]) => row), amount, charges, lost };
   },
   unpayCarrier({ state }, [a]) {
     const paid = Object.entries(state.carrierPaid);

@@ -30,6 +30,7 @@ export const carrierRequests: Requests<
   carrierPays: (op, { admin, place, ids }) =>
     admin(`/carriers/tenant/${place.carrier.code}/remittances`, {
       amount: op.amount,
+      ...(op.charges ? { charges: op.charges } : {}),
       currency: "IQD",
       reference: op.id,
       ...(op.lost ? { kind: "write_off", notes: "model" } : {}),

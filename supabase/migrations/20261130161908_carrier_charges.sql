@@ -44,7 +44,8 @@ begin
   if v_due.cod + v_due.delivery_fee = 0 then
     return;
   end if;
-  -- Before what the cash comes from outside with: in this order its payments lock them.
+  -- The owner's wallet, the carrier's debt, and then what the cash comes from outside with: in this order an undo and its payments lock them.
+  perform money.lock_wallets(array[d.customer_id, d.institution_user_id]);
   perform money.lock_carrier(p_carrier, d.currency::text);
   insert into money.carrier_collections (tenant_id, carrier_code, delivery_id, shipment_id, amount, cod_amount, delivery_fee_amount,
     currency, collected_at, delivery_code, tracking_number, external_reference_id, customer_name, delivery_address)

@@ -84,6 +84,23 @@ test("a report takes the carrier's account before what is outside, as payments w
   await checkAll(side.tenant);
 });
 
+test("what operations complete for a carrier takes its owner's wallet before the carrier's account, as an undo does", async () => {
+  const side = await newSide();
+  const { tenant } = side;
+  await carried(side, 1_000);
+  const coming = await bookedCash(side.ground);
+  expect(await tell(side, coming, "picked_up")).toSucceed(200);
+  const answer = await locksBefore(
+    (tx) =>
+      tx`select from money.accounts where tenant_id = ${tenant.id} and kind = 'wallet'
+        and owner_user_id = ${tenant.customer.id} for no key update nowait`,
+    () => tenant.ops.post(`/delivery/deliveries/${coming.id}/complete`),
+    locked(side, "carrier_cash"),
+  );
+  expect(answer).toSucceed(200);
+  await checkAll(tenant);
+});
+
 test.each<[Kind, Kind]>([["cash_on_hand", "external"], ["external", "cash_on_hand"]])(
   "a payment with charges and its reversal take %s before %s where it comes first, as transfers do",
   async (first, second) => {

@@ -1782,7 +1782,7 @@ export interface components {
     CreateApiKey: {
       /** Format: date-time @description When it ends by itself: at most a year from now */ expires_at: string;
       /** What uses it, so that people know it again */ name: string;
-      /** Of the company's programs its permissions; of an institution's own program `own:institution` alone */ scopes: ("view:tenant" | "manage:tenant" | "manage:operations:tenant" | "manage:module:warehouse" | "own:institution")[];
+      /** Of the company's programs its permissions; of an institution's own program `own:institution` alone, or `own:institution:view` alone: it reads and changes nothing */ scopes: ("view:tenant" | "manage:tenant" | "manage:operations:tenant" | "manage:module:warehouse" | "own:institution" | "own:institution:view")[];
     };
     CreateAssignment: {
       delivery_id: string;

@@ -14036,7 +14036,6 @@ export interface operations {
         content: {
           "application/json": {
             /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
-            /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             /** Shown here only; signs what is sent */ secret: string; subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
           } & components["schemas"]["Success"];
@@ -14065,7 +14064,6 @@ export interface operations {
         content: {
           "application/json": {
             /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
-            /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
           } & components["schemas"]["Success"];
@@ -14219,7 +14217,6 @@ export interface operations {
         headers: { [name: string]: unknown; };
         content: {
           "application/json": {
-            /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
             /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             /** Shown here only; signs what is sent */ secret: string; subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
@@ -14248,7 +14245,6 @@ export interface operations {
         headers: { [name: string]: unknown; };
         content: {
           "application/json": {
-            /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
             /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
@@ -14259,7 +14255,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -14277,7 +14273,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

@@ -1797,7 +1797,7 @@ export interface components {
     CreateApiKey: {
       /** Format: date-time @description When it ends by itself: at most a year from now */ expires_at: string;
       /** What uses it, so that people know it again */ name: string;
-      /** Of the company's programs its permissions; of an institution's own program `own:institution` alone */ scopes: ("view:tenant" | "manage:tenant" | "manage:operations:tenant" | "manage:module:warehouse" | "own:institution")[];
+      /** Of the company's programs its permissions; of an institution's own program `own:institution` alone, or `own:institution:view` alone: it reads and changes nothing */ scopes: ("view:tenant" | "manage:tenant" | "manage:operations:tenant" | "manage:module:warehouse" | "own:institution" | "own:institution:view")[];
     };
     CreateAssignment: {
       delivery_id: string;
@@ -14144,7 +14144,6 @@ export interface operations {
         content: {
           "application/json": {
             /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
-            /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             /** Shown here only; signs what is sent */ secret: string; subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
           } & components["schemas"]["Success"];
@@ -14173,7 +14172,6 @@ export interface operations {
         content: {
           "application/json": {
             /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
-            /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
           } & components["schemas"]["Success"];
@@ -14327,7 +14325,6 @@ export interface operations {
         headers: { [name: string]: unknown; };
         content: {
           "application/json": {
-            /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
             /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             /** Shown here only; signs what is sent */ secret: string; subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
@@ -14356,7 +14353,6 @@ export interface operations {
         headers: { [name: string]: unknown; };
         content: {
           "application/json": {
-            /** Of the types that a merchant sent, those that the company's own subscriptions hear of alone */ company_event_types?: string[];
             /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
@@ -14367,7 +14363,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -14385,7 +14381,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

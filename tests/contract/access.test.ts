@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { nobody, type Person, withKey } from "../support/api.ts";
+import { type MessageKey, translate } from "../../shared/i18n/index.ts";
 import { sql } from "../support/db.ts";
 import { newTenant, type Part, type Tenant } from "../support/people.ts";
 import { type Operation, operations } from "./functions.ts";
@@ -26,10 +27,11 @@ type Column = keyof typeof people;
 const columns = Object.keys(people) as Column[];
 
 let tenant: Tenant;
-/** A program of the company, and one of a merchant. */
-let program: Person;
-let merchants: Person;
-let grants: Record<Column | "key" | "own key" | "system" | "service" | "mailbox", string[]>;
+/** A program of the company, one of a merchant, and one of a merchant that only reads. */
+const keys = ["key", "own key", "view key"] as const;
+type Key = typeof keys[number];
+let programs: Record<Key, Person>;
+let grants: Record<Column | Key | "system" | "service" | "mailbox", string[]>;
 
 /** All that a key of a tenant may carry. */
 const scopes = [
@@ -46,8 +48,11 @@ beforeAll(async () => {
     const made = await maker.post("/tenants/me/api-keys", { name: "All", scopes, expires_at });
     return withKey(made.body.key);
   };
-  program = await keyOf(tenant.admin, scopes);
-  merchants = await keyOf(tenant.institution, ["own:institution"]);
+  programs = {
+    key: await keyOf(tenant.admin, scopes),
+    "own key": await keyOf(tenant.institution, ["own:institution"]),
+    "view key": await keyOf(tenant.institution, ["own:institution:view"]),
+  };
   const permissions = await sql<{ role_key: string; permission_key: string }[]>`
     select role_key, permission_key from tenancy.role_permissions`;
   const everything = await sql<{ key: string }[]>`select key from tenancy.permissions`;
@@ -64,6 +69,7 @@ beforeAll(async () => {
     })) as Record<Column, string[]>,
     key: ["anyone", "api_key", ...scopes.map((scope) => `permission:${scope}`)],
     "own key": ["anyone", "api_key", "type:institution", "role:institution"],
+    "view key": ["anyone", "api_key", "type:institution", "role:institution"],
     system: ["anyone", "role:system_admin", ...everything.map(({ key }) => `permission:${key}`)],
     service: ["anyone", "service"],
     // Every caller who signed in by a mail to their address, in addition to their own kind.
@@ -96,7 +102,7 @@ test("without a token every endpoint that is not public answers 401", async () =
   expect(wrong).toEqual([]);
 });
 
-test.each([...columns, "key", "own key"] as const)(
+test.each([...columns, ...keys])(
   "%s gets 403 wherever the table says so",
   async (column) => {
     const refused = guarded.filter(({ endpoint }) => !isAdmitted(column, endpoint));
@@ -118,12 +124,49 @@ test.each([...columns, "key", "own key"] as const)(
   },
 );
 
-const isKey = (column: string) => column === "key" || column === "own key";
+test("a merchant's key that only reads gets what the other gets, wherever it may", async () => {
+  const reads = guarded.filter(({ endpoint }) => isAdmitted("view key", endpoint));
+  expect(reads.length).toBeGreaterThan(40);
+  const wrong = await tried(
+    reads,
+    (operation) =>
+      Promise.all([call(operation, programs["view key"]), call(operation, programs["own key"])]),
+    ({ name }, [view, own]) =>
+      view.status === own.status && view.body?.code === own.body?.code
+        ? []
+        : [`${name}: ${view.status} ${view.body?.code}, ${own.status} ${own.body?.code}`],
+  );
+  expect(wrong).toEqual([]);
+});
 
-function callerOf(column: Column | "key" | "own key"): Person {
-  if (column === "key") return program;
-  return column === "own key" ? merchants : tenant[column];
-}
+test("a merchant's key that only reads is refused every change, in each language", async () => {
+  // Reports of gateways and carriers are proven by their bytes, without a look at their sender.
+  const isProven = ({ access, body, rawBodyMaxBytes }: Operation["endpoint"]) =>
+    access.publicAccess && (rawBodyMaxBytes || !body);
+  const changes = operations.filter(({ endpoint }) =>
+    isAdmitted("own key", endpoint) && endpoint.method !== "get" && !isProven(endpoint)
+  );
+  expect(changes.length).toBeGreaterThan(20);
+  for (const language of ["en", "ar", "ku"] as const) {
+    const wrong = await tried(
+      changes,
+      (operation) => call(operation, programs["view key"].in(language)),
+      (operation, { status, body }) => {
+        const code = operation.endpoint.access.errorCode ?? "forbidden";
+        const message = translate(language, code as MessageKey);
+        return status === 403 && body.code === told(operation, code) && body.message === message
+          ? []
+          : [`${operation.name}: ${status} ${body.code} ${body.message}`];
+      },
+    );
+    expect(wrong, language).toEqual([]);
+  }
+});
+
+const isKey = (column: string): column is Key => (keys as readonly string[]).includes(column);
+
+const callerOf = (column: Column | Key): Person =>
+  isKey(column) ? programs[column] : tenant[column];
 
 /** The code an answer comes with; two endpoints keep theirs to themselves. */
 function told({ endpoint }: Operation, code: string): string | undefined {
@@ -139,11 +182,13 @@ function call({ endpoint, path }: Operation, person: typeof nobody) {
 
 function isAdmitted(
   column: keyof typeof grants,
-  { access, person, tenant: mode }: Operation["endpoint"],
+  { access, person, method, tenant: mode }: Operation["endpoint"],
 ): boolean {
   if (person && isKey(column)) return false;
+  if (column === "view key" && method !== "get") return false;
   // A merchant's key is the merchant in its company, and nobody elsewhere.
-  const held = column === "own key" && mode === "none" ? ["anyone", "api_key"] : grants[column];
+  const isOwn = column === "own key" || column === "view key";
+  const held = isOwn && mode === "none" ? ["anyone", "api_key"] : grants[column];
   return access.publicAccess === true || access.any.some((grant) => held.includes(grant));
 }
 
@@ -163,7 +208,7 @@ async function tried<A>(
 }
 
 function describeAccess(): string {
-  const who = [...columns, "key", "own key", "system", "service"] as const;
+  const who = [...columns, ...keys, "system", "service"] as const;
   const wide = Math.max(...operations.map(({ name }) => name.length)) + 2;
   const head = "endpoint".padEnd(wide) + who.map((name) => name.padEnd(13)).join("") + "also";
   const rows = operations.map(({ name, endpoint }) => {

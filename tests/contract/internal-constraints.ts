@@ -107,6 +107,7 @@ export const internalConstraints = new Set([
   "stock_place",
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
+  "own_scope_alone",
   "booked_means_tracked",
   "carrier_cash_taken_once",
   "carrier_cash_is_its_parts",

@@ -107,8 +107,12 @@ export function withToken(token: string): Person {
 }
 
 class Program extends Person {
-  constructor(private readonly key: string) {
-    super("", null, null);
+  constructor(private readonly key: string, language?: string) {
+    super("", null, null, language);
+  }
+
+  override in(language: "en" | "ar" | "ku"): Person {
+    return new Program(this.key, language);
   }
 
   override send(method: string, path: string, body?: unknown, options: CallOptions = {}) {

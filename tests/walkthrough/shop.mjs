@@ -116,6 +116,20 @@ const log = await byKey("GET", `webhooks/own/events/${subscription.id}`);
 show(`the log keeps ${log.total} deliveries of events`);
 const companys = await expectError(program, "GET", "webhooks/subscriptions", undefined, key);
 check("the company's subscriptions", companys.code, "forbidden");
+
+say("The merchant's accountant gets a key that only reads");
+const reading = await call(merchant, "POST", "tenants/me/api-keys", {
+  name: "Accounts",
+  scopes: ["own:institution:view"],
+  expires_at: new Date(Date.now() + 180 * 86_400_000).toISOString(),
+});
+const reader = { "x-api-key": reading.key };
+const found = `delivery/deliveries?search=${reference}`;
+const parcels = await call(program, "GET", found, undefined, reader);
+check("it finds", parcels.data[0].external_reference_id, reference);
+const ordering = await expectError(program, "POST", "delivery/deliveries", order, reader);
+check("an order with it", ordering.code, "forbidden");
+await call(merchant, "DELETE", `tenants/me/api-keys/${reading.api_key.id}`);
 await call(merchant, "DELETE", `tenants/me/api-keys/${made.api_key.id}`);
 const ended = await expectError(program, "GET", "delivery/deliveries", undefined, key);
 check("after the merchant ended the key", ended.code, "api_key_revoked");

@@ -10,13 +10,14 @@ import {
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
 
-/** The scopes open to a tenant's key: permissions, none of the system's, and for an institution's own program all that the institution may do. */
+/** The scopes open to a tenant's key: permissions, none of the system's, and for an institution's own program all that the institution may do, or see. */
 const Scope = z.enum([
   "view:tenant",
   "manage:tenant",
   "manage:operations:tenant",
   "manage:module:warehouse",
   "own:institution",
+  "own:institution:view",
 ]);
 
 /** `stopped`: the person who answers for it may do nothing of what its scopes say any more. */
@@ -26,7 +27,7 @@ export const CreateApiKey = z.object({
   name: Text.max(100).meta({ description: "What uses it, so that people know it again" }),
   scopes: z.array(Scope).min(1).max(20).meta({
     description:
-      "Of the company's programs its permissions; of an institution's own program `own:institution` alone",
+      "Of the company's programs its permissions; of an institution's own program `own:institution` alone, or `own:institution:view` alone: it reads and changes nothing",
   }),
   expires_at: Instant.meta({ description: "When it ends by itself: at most a year from now" }),
 }).meta({ id: "CreateApiKey" });

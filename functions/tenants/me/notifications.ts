@@ -124,9 +124,25 @@ export function messageOf(language: Language, { type, payload }: Notification): 
   if (!Object.hasOwn(texts, type)) return translate(language, "notification_of_newer_release");
   const one = payload.assignment_count === 1 ? ofOne[type] : orderText(type, payload);
   const text = translate(language, one ?? texts[type], payload);
+  if (type === "webhook_disabled") return [text, ...whyDisabled(language, payload)].join(" ");
   if (type === "member_left") return [text, ...leftBy(language, payload)].join(" ");
   if (Object.hasOwn(orderTexts, type)) return [text, ...ofOrder(language, payload)].join(" ");
   return [text, ...ofParcels(language, type, payload)].join(" ");
+}
+
+/** Why a subscription was switched off. */
+const disabledReasons: Record<string, MessageKey> = {
+  gone: "notification_webhook_gone",
+  failing: "notification_webhook_failing",
+  stopped: "notification_webhook_stopped",
+};
+
+/** Why, and what becomes of the events until it is on again; of a newer release's reason only the latter. */
+function whyDisabled(language: Language, { reason }: Notification["payload"]): string[] {
+  const why = Object.hasOwn(disabledReasons, String(reason))
+    ? [disabledReasons[String(reason)]]
+    : [];
+  return [...why, "notification_webhook_until_on" as const].map((key) => translate(language, key));
 }
 
 /** Which parcels it is about, why, where they are now and what changed of them, as far as it says so. */

@@ -26,7 +26,7 @@ interface WithSecret {
 }
 
 /** Subscribers to events: the company's, or a merchant's own. The core finds by the caller whose they are. */
-export const subscriptionsOf = ({ at, reads, writes }: Keeper): AnyEndpoint[] => [
+export const subscriptionsOf = ({ is, at, reads, writes, stopped }: Keeper): AnyEndpoint[] => [
   endpoint({
     method: "get",
     path: `${at}/subscriptions`,
@@ -41,7 +41,7 @@ export const subscriptionsOf = ({ at, reads, writes }: Keeper): AnyEndpoint[] =>
     summary: "Subscribe an address to events of a module; the secret is shown once",
     access: writes,
     body: CreateSubscription,
-    response: SubscriptionCreated,
+    response: SubscriptionCreated[is],
     confidential: true,
     status: 201,
     errors: [
@@ -66,10 +66,10 @@ export const subscriptionsOf = ({ at, reads, writes }: Keeper): AnyEndpoint[] =>
     access: writes,
     params: ids("subscription_id"),
     body: UpdateSubscription,
-    response: SubscriptionResponse,
+    response: SubscriptionResponse[is],
     errors: [
       "webhook_subscription_not_found",
-      "webhook_subscription_stopped",
+      ...stopped,
       "webhook_url_refused",
       "webhook_url_unresolved",
     ],
@@ -91,7 +91,7 @@ export const subscriptionsOf = ({ at, reads, writes }: Keeper): AnyEndpoint[] =>
     access: writes,
     params: ids("subscription_id"),
     response: z.object({ id: Id }),
-    errors: ["webhook_subscription_not_found", "webhook_subscription_stopped"],
+    errors: ["webhook_subscription_not_found", ...stopped],
     run: ({ db, params }) =>
       db.call("integration.subscription_delete", { id: params.subscription_id }),
   }),

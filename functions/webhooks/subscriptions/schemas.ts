@@ -70,24 +70,34 @@ export const SubscriptionsResponse = z.object({
     updated_at: Timestamp.nullable(),
   })),
 });
-export const SubscriptionResponse = z.object({
+const SavedSubscription = z.object({
   subscription: Subscription,
   unknown_event_types: z.array(z.string()).optional().meta({
     description:
       "Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant",
   }),
-  other_module_event_types: z.array(z.string()).optional().meta({
-    description:
-      "Of the types that were sent, those that the subscriptions of other modules hear of alone",
-  }),
-  company_event_types: z.array(z.string()).optional().meta({
-    description:
-      "Of the types that a merchant sent, those that the company's own subscriptions hear of alone",
-  }),
 });
+/** A subscription that was saved, and which types do not reach it: by whose it is. */
+export const SubscriptionResponse = {
+  company: SavedSubscription.extend({
+    other_module_event_types: z.array(z.string()).optional().meta({
+      description:
+        "Of the types that were sent, those that the subscriptions of other modules hear of alone",
+    }),
+  }),
+  merchant: SavedSubscription.extend({
+    company_event_types: z.array(z.string()).optional().meta({
+      description:
+        "Of the types that a merchant sent, those that the company's own subscriptions hear of alone",
+    }),
+  }),
+};
 const Secret = z.string();
 /** The secret is returned here only. */
-export const SubscriptionCreated = SubscriptionResponse.extend({ secret: Secret });
+export const SubscriptionCreated = {
+  company: SubscriptionResponse.company.extend({ secret: Secret }),
+  merchant: SubscriptionResponse.merchant.extend({ secret: Secret }),
+};
 export const SecretRotated = z.object({
   subscription: Subscription,
   secret: Secret,

@@ -3,6 +3,7 @@
 -- rule: access (any of these grants opens the door), denied (the code when none does),
 --       feature (a group of settings of module delivery whose `enabled` must be true), reads_only,
 --       person (no company's API key passes, whatever its scopes).
+-- A key that only reads opens no door of what does not say reads_only, also where anybody else may enter: the denied code.
 -- Order as promised to clients: token, tenant, feature gate, access. Input is the caller's business.
 -- Security invoker: the role can only be changed where nobody else's rights are borrowed.
 -- Fails: what private.identify fails with, the rule's denied code, <feature>_disabled, api_key_not_a_person.
@@ -45,6 +46,9 @@ begin
     perform app.fail('api_key_not_a_person');
   end if;
   if not (rule -> 'access') ?| v_who.grants then
+    perform app.fail(coalesce(rule ->> 'denied', 'forbidden'));
+  end if;
+  if 'only:reads' = any (v_who.grants) and not coalesce((rule ->> 'reads_only')::boolean, false) then
     perform app.fail(coalesce(rule ->> 'denied', 'forbidden'));
   end if;
   return v_who.language;

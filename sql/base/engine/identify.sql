@@ -68,7 +68,8 @@ end $$;
 -- Reads roles and permissions afresh, so taking a role away holds from the next request on.
 -- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
 -- api_key_id names the key of the call, is_company_key says that it is one company's. A key with the scope own:institution is its maker in their
--- company, with an institution's grants and no others, and nobody outside it.
+-- company, with an institution's grants and no others, and nobody outside it; one with own:institution:view is so too and has `only:reads` with them,
+-- by which private.enter refuses all that does not only read.
 -- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive; tenant_not_found only for those who
 -- may reach every tenant, since others must not learn which ids exist.
 create or replace function private.identify(
@@ -101,7 +102,7 @@ begin
     end if;
     tenant_id := coalesce(v_key.tenant_id, tenant_id);
     v_system := v_key.tenant_id is null;
-    v_own := 'own:institution' = any (v_key.scopes);
+    v_own := v_key.scopes && '{own:institution,own:institution:view}';
     if not v_own then
       grants := grants || '{api_key}' || array(select 'permission:' || s from unnest(v_key.scopes) s);
     elsif v_mode = 'none' then
@@ -110,6 +111,9 @@ begin
     else
       user_id := (select k.created_by from tenancy.api_keys k where k.id = v_key.id);
       grants := grants || '{api_key,type:institution,role:institution}';
+    end if;
+    if v_own and not 'own:institution' = any (v_key.scopes) then
+      grants := grants || '{only:reads}';
     end if;
     api_key_id := v_key.id;
     is_company_key := v_key.tenant_id is not null;

@@ -69,3 +69,40 @@ begin
     ) x
     where app.folded(concat_ws(E'\n', x.reference, x.notes)) ilike any (v_patterns);
 end $$;
+
+-- The ids of the movements of these kinds, a word or several; of one desk or of the desks of one person where they are named. From the kind to
+-- its journals, and not from all that moved the desks to the few of a kind; of an own or named desk its movements are the fewer.
+create or replace function money.desk_movements_of(kinds jsonb, desk_id uuid, user_id uuid) returns table (id bigint)
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_kinds text[] := array(select jsonb_array_elements_text(case jsonb_typeof(kinds) when 'array' then kinds else jsonb_build_array(kinds) end));
+  -- As money.cash_desk_movements_list names them, the other way round.
+  v_journals text[] := array(
+    select x.kind || y.suffix
+    from unnest(v_kinds) k
+    cross join lateral (select case k when 'remittance' then 'cod_settlement' when 'shortage' then 'cash_shortage'
+      when 'driver_payout' then 'driver_payout_cash' when 'merchant_payout' then 'merchant_payout_cash' else k end) x (kind)
+    cross join (values (''), ('_REVERSAL')) y (suffix));
+begin
+  if desk_id is not null or user_id is not null or not money.settles_for_office() then
+    return query
+      select r.id from money.cash_desk_movements_list r
+      where (desk_movements_of.desk_id is null or r.desk_id = desk_movements_of.desk_id)
+        and (desk_movements_of.user_id is null or r.user_id = desk_movements_of.user_id) and r.kind = any (v_kinds);
+  else
+    return query
+      select e.id
+      from (
+        select t.id from money.ledger_transactions t
+        where t.tenant_id = v_tenant and t.kind = any (v_journals) and t.reference_type <> 'cash_transfer'
+        union all
+        select t.id
+        from money.cash_transfers c
+        join money.ledger_transactions t on t.tenant_id = c.tenant_id and t.kind in ('cash_transfer', 'cash_transfer_REVERSAL')
+          and t.reference_type = 'cash_transfer' and t.reference_id = c.id
+        where c.tenant_id = v_tenant and c.kind = any (v_kinds)) t
+      join money.ledger_entries e on e.tenant_id = v_tenant and e.transaction_id = t.id
+      join money.accounts a on a.tenant_id = v_tenant and a.id = e.account_id and a.kind = 'cash_on_hand';
+  end if;
+end $$;

@@ -56,12 +56,13 @@ where p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash
 grant select on money.cash_refunds_list to barid_caller;
 
 -- Every movement of every desk, by the ledger: a row for each entry, so that the rows of a desk add up to what it holds; operations managers find
--- those of their own. `details` are made for the rows that are shown alone; the columns after it are for filters.
+-- those of their own. `details` are made for the rows that are shown alone; the columns after it are for filters. Journal and transfer are joined
+-- and not selected, so that what asks for none of their columns reads neither.
 drop view if exists money.cash_desk_movements_list cascade;
 
 create view money.cash_desk_movements_list with (security_invoker = true) as
 select e.id, case
-    when t.reference_type = 'cash_transfer' then (select c.kind from money.cash_transfers c where c.tenant_id = t.tenant_id and c.id = t.reference_id)
+    when t.reference_type = 'cash_transfer' then c.kind
     else case replace(t.kind, '_REVERSAL', '') when 'cod_settlement' then 'remittance' when 'cash_shortage' then 'shortage'
       when 'driver_payout_cash' then 'driver_payout' when 'merchant_payout_cash' then 'merchant_payout' else replace(t.kind, '_REVERSAL', '') end
     end as kind,
@@ -70,6 +71,7 @@ select e.id, case
 from money.accounts a
 join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id
 left join money.ledger_transactions t on t.tenant_id = e.tenant_id and t.id = e.transaction_id
+left join money.cash_transfers c on c.tenant_id = t.tenant_id and c.id = t.reference_id and t.reference_type = 'cash_transfer'
 where a.kind = 'cash_on_hand' and ((select money.settles_for_office()) or a.owner_user_id = (select app.user_id()));
 
 grant select on money.cash_desk_movements_list to barid_caller;

@@ -29,12 +29,12 @@ begin
 end $$;
 grant execute on function tenancy.api_key_mine(jsonb) to barid_caller;
 
--- Those of these scopes that the caller may not use; beside own:institution no other, since a key is either a merchant's or the company's. -> text[]
+-- Those of these scopes that the caller may not use; beside an own: scope no other, since a key is either a merchant's or the company's. -> text[]
 create or replace function tenancy.scopes_not_held(scopes text[]) returns text[]
 language plpgsql stable set search_path = '' as $$
 begin
-  if 'own:institution' = any (scopes) and app.has_role('institution') then
-    return array_remove(scopes, 'own:institution');
+  if scopes && '{own:institution,own:institution:view}' and app.has_role('institution') then
+    return array_remove(scopes, case when 'own:institution' = any (scopes) then 'own:institution' else 'own:institution:view' end);
   end if;
   return array(select s from unnest(scopes) s where not app.has_permission(s));
 end $$;
@@ -59,7 +59,7 @@ begin
   elsif v_expires > now() + interval '1 year' then
     perform app.fail('api_key_expiry_too_far', '{"field": "expires_at"}');
   end if;
-  if 'own:institution' = any (v_scopes) then
+  if v_scopes && '{own:institution,own:institution:view}' then
     -- Two at once would both count nine.
     perform pg_advisory_xact_lock(hashtextextended('api_keys/' || app.tenant_id() || '/' || app.user_id(), 0));
     if (select count(*) from tenancy.api_keys k
@@ -104,7 +104,7 @@ begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'hint', k.hint) order by k.created_at, k.id), '[]')
     from tenancy.api_keys k
-    where k.created_by = maker and k.revoked_at is null and k.expires_at > now() and k.scopes <> '{own:institution}'
+    where k.created_by = maker and k.revoked_at is null and k.expires_at > now() and not k.scopes && '{own:institution,own:institution:view}'
       and cardinality(private.api_key_scopes(k.tenant_id, maker, k.scopes)) = 0);
 end $$;
 

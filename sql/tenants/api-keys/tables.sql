@@ -18,7 +18,9 @@ create table if not exists tenancy.api_keys (
   -- When a call with it last succeeded, to the hour.
   last_used_at timestamptz,
   created_at timestamptz not null default now(),
-  check (tenant_id is null or expires_at is not null)
+  check (tenant_id is null or expires_at is not null),
+  -- A key is either a merchant's, to do or to read what is theirs, or the company's.
+  constraint own_scope_alone check (cardinality(scopes) = 1 or not scopes && '{own:institution,own:institution:view}')
 );
 create index if not exists api_keys_recent on tenancy.api_keys (tenant_id, created_at desc nulls last, id desc);
 create index if not exists api_keys_created_by on tenancy.api_keys (created_by);

@@ -139,6 +139,15 @@ describe("the journal of the desks", () => {
       [{ currency: "IQD", date_from: "2020-01-01", date_to: "2999-01-01" }, () => true],
       [{ reference_id: rows[3].reference_id }, (row) => row.reference_id === rows[3].reference_id],
     ];
+    const kinds = [...new Set(rows.map(({ kind }) => kind as string))];
+    expect(kinds.toSorted()).toEqual(mixed.kinds.toSorted());
+    const { id, user } = rows.find(({ kind }) => kind === "expense")!.desk;
+    for (const kind of kinds) {
+      cases.push([{ kind }, (row) => row.kind === kind]);
+      const [of, by] = [{ desk_id: id, kind }, { user_id: user.id, kind }];
+      const here = rows.filter((row) => row.desk.id === id && row.kind === kind).length;
+      for (const query of [of, by]) expect(await count(query), JSON.stringify(query)).toBe(here);
+    }
     for (const [query, keeps] of cases) {
       expect(where(keeps), JSON.stringify(query)).toBeGreaterThan(0);
       expect(await count(query), JSON.stringify(query)).toBe(where(keeps));

@@ -52,6 +52,13 @@ export const walls: Mutant[] = [
     test: ["tests/contract/access.test.ts", "%s gets 403 wherever the table says so"],
   },
   {
+    name: "a key that only reads is not asked what a call does",
+    file: "sql/base/engine/enter.sql",
+    from: "if 'only:reads' = any (v_who.grants) and",
+    to: "if false and",
+    test: ["tests/contract/access.test.ts", "%s gets 403 wherever the table says so"],
+  },
+  {
     name: "the switch of a feature is not asked",
     file: "sql/base/engine/enter.sql",
     from: "if rule ? 'feature' and not coalesce((",

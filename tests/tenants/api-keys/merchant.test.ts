@@ -232,11 +232,17 @@ describe("a merchant's key ends", () => {
       roles: ["institution"],
     });
     expect(made).toSucceed(201);
-    const before = await ownKey(as((await signIn(email, "what the company chose"))!));
+    const first = as((await signIn(email, "what the company chose"))!);
+    const before = [
+      await ownKey(first),
+      await ownKey(first, { scopes: ["own:institution:view"] }),
+    ];
     const owner = as(await signInByMail(email));
     expect(await owner.post("/tenants/me/confirm", { password: "known to the merchant" }))
       .toSucceed();
-    expect(await before.program.get(deliveries)).toFailWith(401, "api_key_revoked");
+    for (const { program } of before) {
+      expect(await program.get(deliveries)).toFailWith(401, "api_key_revoked");
+    }
     const after = await ownKey(as((await signIn(email, "known to the merchant"))!));
     expect(await after.program.get(deliveries)).toSucceed();
   });

@@ -169,3 +169,26 @@ test("a type of a newer release has a text that says so, and functions of 1.6.0 
   });
   expect(seen.map(({ type }) => type)).toEqual(["cash_handed_over"]);
 });
+
+test("a webhook that was switched off says why in words, whatever the language", () => {
+  const message = (language: "en" | "ar" | "ku", reason: string) =>
+    messageOf(language, {
+      type: "webhook_disabled",
+      payload: { subscription_id: "1", url: "https://shop.example/hook", reason },
+    });
+  expect(message("en", "stopped")).toBe(
+    "The webhook subscription to https://shop.example/hook was switched off. The company stopped it. " +
+      "What happens until it is switched on again is not sent.",
+  );
+  expect(message("en", "failing")).toContain("failed for five days");
+  expect(message("en", "gone")).toContain("gone (410)");
+  for (const language of ["en", "ar", "ku"] as const) {
+    const said = ["gone", "failing", "stopped"].map((reason) => message(language, reason));
+    expect(new Set(said).size).toBe(3);
+    for (const text of said) expect(text).not.toMatch(/\b(failing|stopped)\b(?! it)|[{}]/);
+    // Of a newer release: nothing that this one could say.
+    const newer = message(language, "of_next_release");
+    expect(newer).not.toContain("of_next_release");
+    expect(newer.length).toBeLessThan(Math.min(...said.map(({ length }) => length)));
+  }
+});

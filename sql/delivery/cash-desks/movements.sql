@@ -38,8 +38,10 @@ begin
   end case;
   select f.id, f.created_at into v_other
   from money.ledger_transactions g
-  join money.ledger_entries f on f.tenant_id = g.tenant_id and f.transaction_id = g.id and f.account_id = a.id
-  where g.tenant_id = t.tenant_id and g.kind = case when v_reverses then replace(t.kind, '_REVERSAL', '') else t.kind || '_REVERSAL' end
+  -- By the journal, which has a handful of entries, and not by the desk, which has thousands.
+  cross join lateral (
+    select x.id, x.created_at, x.account_id from money.ledger_entries x where x.tenant_id = g.tenant_id and x.transaction_id = g.id offset 0) f
+  where f.account_id = a.id and g.tenant_id = t.tenant_id and g.kind = case when v_reverses then replace(t.kind, '_REVERSAL', '') else t.kind || '_REVERSAL' end
     and g.reference_type = t.reference_type and g.reference_id = t.reference_id;
   return jsonb_build_object('desk', jsonb_build_object('id', a.id, 'owner_type', a.owner_type, 'user', money.person(a.owner_user_id)),
       'entered_by', money.person(t.actor_id), 'counterparty', money.person(v_party), 'carrier_code', null, 'statement_id', null, 'refund_id', null,

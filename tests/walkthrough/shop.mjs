@@ -83,6 +83,18 @@ const { delivery } = await byKey("POST", "delivery/deliveries", order, once);
 const again = await byKey("POST", "delivery/deliveries", order, once);
 check("it is one delivery", again.delivery.id === delivery.id, true);
 
+say("The shop sends its customer a link, who has no account and follows the parcel");
+const { data: [link] } = await byKey("POST", "delivery/tracking-links", {
+  delivery_ids: [delivery.id],
+});
+/** The parcel as the link shows it. */
+const followed = async () =>
+  (await call(anonymousClient(), "GET", `delivery/public/tracking/${link.token}`)).data;
+const waiting = await followed();
+check("it is", waiting.status, "pending");
+check("to have ready at the door", waiting.cash_due.amount > 35_000, true);
+check("it names the street", JSON.stringify(waiting).includes("محلة ٩٠٥"), false);
+
 say("The courier brings it");
 const { bulk_assignment_id } = await call(ops, "POST", "delivery/assignments/bulk", {
   driver_id: driver.id,
@@ -102,6 +114,7 @@ const steps = arrived.filter(({ data }) => data.external_reference_id === refere
 for (const { type, data } of steps) show(`${data.external_reference_id}: ${type}`);
 check("the last says", steps.at(-1).data.status, "delivered");
 check("it names one of the courier's people", "actor_id" in steps.at(-1).data, false);
+check("the customer's link says so, too", (await followed()).history.at(-1).status, "delivered");
 
 say("Money and other people's parcels stay out of the shop's reach");
 const key = { "x-api-key": made.key };

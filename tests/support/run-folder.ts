@@ -1,6 +1,6 @@
 /** One folder for all that a run of tests writes and throws away. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs";
-import { freemem, hostname, tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openToPostgres } from "../../supabase/local/postgres-files.ts";
 
@@ -52,7 +52,7 @@ function hasPlenty(): boolean {
     const mounted = readFileSync("/proc/mounts", "utf8").split("\n").map((line) => line.split(" "))
       .findLast(([, place]) => place === shared);
     return mounted !== undefined && !mounted[3]!.split(",").includes("noexec") &&
-      Math.min(bavail * bsize, freemem()) > plenty;
+      Math.min(bavail * bsize, process.availableMemory()) > plenty;
   } catch {
     return false;
   }

@@ -4,14 +4,27 @@ import type { Answer } from "./api.ts";
 import { sql } from "./db.ts";
 import { until } from "./receiver.ts";
 
-/** Runs `first` in a transaction and `second` beside it; commits once the second waits for the first. Returns the answer of the second. */
-export async function overlapping<Result>(
-  first: (session: postgres.ReservedSql) => Promise<unknown>,
-  second: () => Promise<Result>,
+/** Runs `work` in a transaction that is open meanwhile; what it does not commit comes to nothing. */
+export async function whileOpen<Result>(
+  work: (session: postgres.ReservedSql) => Promise<Result>,
+  on: postgres.Sql = sql,
 ): Promise<Result> {
-  const session = await sql.reserve();
+  const session = await on.reserve();
   try {
     await session`begin`;
+    return await work(session);
+  } finally {
+    await session`rollback`;
+    session.release();
+  }
+}
+
+/** Runs `first` in a transaction and `second` beside it; commits once the second waits for the first. Returns the answer of the second. */
+export const overlapping = <Result>(
+  first: (session: postgres.ReservedSql) => Promise<unknown>,
+  second: () => Promise<Result>,
+): Promise<Result> =>
+  whileOpen(async (session) => {
     await first(session);
     const [{ pid }] = await session`select pg_backend_pid() as pid`;
     const waits = second();
@@ -21,11 +34,7 @@ export async function overlapping<Result>(
     );
     await session`commit`;
     return await waits;
-  } finally {
-    await session`rollback`;
-    session.release();
-  }
-}
+  });
 
 /** Assigns a delivery by hand as operations do, within a transaction that is still open. */
 export async function assignWithin(
@@ -55,9 +64,7 @@ export async function queuedBehind(
   calls: (() => Promise<Answer>)[],
 ): Promise<Answer[]> {
   const answers: Promise<Answer>[] = [];
-  const session = await sql.reserve();
-  try {
-    await session`begin`;
+  await whileOpen(async (session) => {
     const [{ pid }] = await session`select pg_backend_pid() as pid`;
     await first(session);
     for (const call of calls) {
@@ -69,10 +76,7 @@ export async function queuedBehind(
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     }
-  } finally {
-    await session`rollback`;
-    session.release();
-  }
+  });
   return await Promise.all(answers);
 }
 

@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import type { Stack } from "../../supabase/local/stack.ts";
 import type { Body } from "./api.ts";
+import { whileOpen } from "./overlapping.ts";
 import { startOwnStack } from "./own-stack.ts";
 
 /** An answer of the functions; the status is 0 where the connection broke. */
@@ -104,9 +105,7 @@ export async function killAt(
   key: string,
   reached: () => Promise<boolean>,
 ) {
-  const holder = await stack.sql.reserve();
-  try {
-    await holder`begin`;
+  await whileOpen(async (holder) => {
     await holder.unsafe(`lock table ${table} in exclusive mode`);
     const broken = system.wizard(body, key);
     await until(reached);
@@ -115,8 +114,5 @@ export async function killAt(
     // The statement of the dead process ends with it.
     await holder`select pg_terminate_backend(pid) from pg_stat_activity
       where usename = 'barid_api' and wait_event_type = 'Lock'`;
-  } finally {
-    await holder`rollback`;
-    holder.release();
-  }
+  }, stack.sql);
 }

@@ -23,6 +23,7 @@ import {
   sound,
 } from "../../support/merchant-statements.ts";
 import { fundWallet } from "../../support/money.ts";
+import { whileOpen } from "../../support/overlapping.ts";
 import type { Tenant } from "../../support/people.ts";
 
 const second = (at: Date, by: number) => new Date(at.getTime() + by);
@@ -219,18 +220,13 @@ test("runs at once make one for each owner, and are in no settlement's way", asy
   const wallets =
     await sql`select jsonb_array_elements_text(money.cycle_wallets(${tenant.id}, ${day})) as id`;
   expect(wallets).toHaveLength(2);
-  const session = await sql.reserve();
-  try {
-    await session`begin`;
+  await whileOpen(async (session) => {
     for (const { id } of wallets) {
       await session`select money.cycle_statement_make(${tenant.id}, ${day}, ${id})`;
     }
     // The wallets are locked, and the cash of their owners comes in all the same.
     expect(await tenant.dispatcher.post(remit, selected(row!))).toSucceed(200);
-    await session`rollback`;
-  } finally {
-    session.release();
-  }
+  });
   await Promise.all([
     ...Array.from(
       { length: 8 },

@@ -4,7 +4,7 @@ import type { Answer } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { approveOrder, newSplitShop, pick, picksOf } from "../../support/order-goods.ts";
 import { placeOrder, type Shop } from "../../support/orders.ts";
-import { overlapping } from "../../support/overlapping.ts";
+import { overlapping, whileOpen } from "../../support/overlapping.ts";
 
 let shop: Shop;
 beforeAll(async () => {
@@ -87,19 +87,14 @@ test("a change of the order that is under way is seen as before", async () => {
 
 test("the order changes its version also when a pick of before is committed after it", async () => {
   const [id, task] = await approved();
-  let between = "";
-  const session = await sql.reserve();
-  try {
-    await session`begin`;
+  const between = await whileOpen(async (session) => {
     await session`select set_config('app.tenant_id', ${shop.tenant.id}, true)`;
     await session`update warehousing.picking_orders set priority = 1 where id = ${task}`;
     await sql`update storefront.storefront_orders set admin_notes = 'seen' where id = ${id}`;
-    between = await tagOf(id);
+    const tag = await tagOf(id);
     await session`commit`;
-  } finally {
-    await session`rollback`;
-    session.release();
-  }
+    return tag;
+  });
   const version = (tag: string) => tag.split(".")[0];
   expect(version(await tagOf(id))).not.toBe(version(between));
 });

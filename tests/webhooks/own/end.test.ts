@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Body, nobody } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { type Ground, newDelivery, newGround } from "../../support/deliveries.ts";
+import { whileOpen } from "../../support/overlapping.ts";
 import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
 import { type Receiver, startReceiver, until, verified } from "../../support/receiver.ts";
 import {
@@ -64,7 +65,7 @@ describe("a merchant who is shut out", () => {
     await shutOut(false);
     receiver.answer((response) => response.end());
     await sql`update integration.webhook_events set next_attempt_at = now() where subscription_id = ${id}`;
-    await rolledBack(async (session) => expect(await claimed(session)).not.toContain(id));
+    await whileOpen(async (session) => expect(await claimed(session)).not.toContain(id));
     const sent = receiver.received.length;
     await wake(nobody);
     expect(await statusesOf(id)).toEqual(["retrying"]);
@@ -153,7 +154,7 @@ describe("an address that ends", () => {
     for (const one of merchants) ids.push((await subscribeMerchant(one, receiver.url)).id);
     for (const one of merchants) await parcelOf(one);
     for (const id of ids) await until(async () => (await statusesOf(id))[0] === "success");
-    await rolledBack(async (session) => {
+    await whileOpen(async (session) => {
       await session`update integration.webhook_subscriptions set failing_since = now() where id = any (${ids})`;
       // The longest due of all, so that those of others do not come before them.
       await session`update integration.webhook_events set status = 'retrying', next_attempt_at = now() - interval '1 year'
@@ -173,16 +174,4 @@ async function claimed(session: postgres.ReservedSql, inHand: string[] = []): Pr
   const [{ events }] =
     await session`select integration.webhooks_claim(100, ${inHand}::uuid[]) as events`;
   return events.map(({ subscription_id }: Body) => subscription_id);
-}
-
-/** Looks within a transaction that comes to nothing: the sender finds all as it was. */
-async function rolledBack(look: (session: postgres.ReservedSql) => Promise<void>): Promise<void> {
-  const session = await sql.reserve();
-  try {
-    await session`begin`;
-    await look(session);
-  } finally {
-    await session`rollback`;
-    session.release();
-  }
 }

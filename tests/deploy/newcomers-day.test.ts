@@ -14,6 +14,7 @@ import ws from "ws";
 import { bundleAll } from "../../supabase/deploy/bundle/index.ts";
 import { demoPassword } from "../../supabase/local/demo-accounts.ts";
 import { secretsKey } from "../../supabase/local/keys.ts";
+import { isAlive } from "../../supabase/local/processes.ts";
 import { checkOut, hasCommit, pullInto } from "../support/checkout.ts";
 import { demoIn } from "../support/demo-in.ts";
 import { type StackIn, startStackIn } from "../support/stack-in.ts";
@@ -176,11 +177,3 @@ describe.skipIf(!there)(`from ${first!.version} in an empty folder`, () => {
     expect(runbooks).toContain(JSON.parse(line!.slice(line!.indexOf("{"))).to_do);
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}

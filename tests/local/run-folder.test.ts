@@ -1,6 +1,6 @@
 /** The folder of a run of tests: its own, gone with it, and what killed runs left goes with the next one. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { useRunFolder } from "../support/run-folder.ts";
@@ -16,7 +16,8 @@ afterEach(() => {
   rmSync(base, { recursive: true });
 });
 
-const runOf = (pid: number, host = hostname()) => `barid-run-${host}-${pid}`;
+const runOf = (pid: number, host = hostname(), user = userInfo().uid) =>
+  `barid-run-${host}-${user}-${pid}`;
 
 test("is where temporary files go until the run ends", () => {
   const folder = useRunFolder();
@@ -33,6 +34,7 @@ test("takes the place of those of runs that were killed, and of nobody else's", 
   const others = [
     runOf(process.ppid),
     runOf(2 ** 30, "another-host"),
+    runOf(2 ** 30, hostname(), userInfo().uid + 1),
     "barid-run",
     "notes-1073741824",
   ];

@@ -1,8 +1,9 @@
 /** One folder for all that a run of tests writes and throws away. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { openToPostgres } from "../../supabase/local/postgres-files.ts";
+import { isAlive } from "../../supabase/local/processes.ts";
 
 /** Of which a whole run needs about a quarter. */
 const plenty = 8 * 2 ** 30;
@@ -31,18 +32,12 @@ export function useRunFolder(): { remove: () => void } {
   };
 }
 
-// Containers that share memory have process numbers of their own.
-const nameOf = (pid: number | string) => `barid-run-${hostname()}-${pid}`;
+// Containers that share memory have process numbers of their own, and nobody may remove what another user left.
+const nameOf = (pid: number) => `barid-run-${hostname()}-${userInfo().uid}-${pid}`;
 
 function isLeft(name: string): boolean {
   const pid = Number(/-(\d+)$/.exec(name)?.[1]);
-  if (name !== nameOf(pid)) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch {
-    return true;
-  }
+  return name === nameOf(pid) && !isAlive(pid);
 }
 
 /** On Linux, where programs may be run from it, too. */

@@ -1,16 +1,18 @@
 /** The journal of desks that moved cash often: a kind is found from its own journals, and of what nobody asked for nothing is read. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { z } from "zod";
 import { cashDeskMovements } from "../../../functions/delivery/cash-desks/movements.ts";
 import { desks, transfer } from "../../support/cash-desks.ts";
 import { newCash, remit, selected } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { ok } from "../../support/desk-mixture.ts";
+import { moveToOwnStack } from "../../support/move-to-own-stack.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
 const many = 3_000;
 
 let tenant: Tenant;
+let leave: () => Promise<void>;
 
 /** The statement and the values that the list sends for a query. */
 async function sentFor(query: Record<string, string>) {
@@ -36,7 +38,7 @@ async function read(statement: string, params: object = {}) {
     operation: "o",
   };
   return await sql.begin(async (tx) => {
-    // Whatever other tests have in the tables: of rows that nobody counted yet the planner knows nothing.
+    // Of rows that nobody counted yet the planner knows nothing.
     for (const table of tables) await tx.unsafe(`analyze money.${table}`);
     const counted = async () =>
       (await tx<{ rows: string }[]>`
@@ -55,6 +57,8 @@ async function read(statement: string, params: object = {}) {
 }
 
 beforeAll(async () => {
+  // Where tables are analyzed, the plans of everybody's statements change.
+  ({ leave } = await moveToOwnStack());
   tenant = await newTenant();
   const { id } = await newCash(tenant, { cod: 0, fee: 50_000 });
   ok(await tenant.dispatcher.post(remit, selected(id)));
@@ -75,6 +79,8 @@ beforeAll(async () => {
       from money.accounts a, copies c where a.tenant_id = ${tenant.id} and a.kind = 'cash_on_hand'`;
   });
 });
+
+afterAll(() => leave());
 
 describe("the journal of desks that moved cash often", () => {
   test("finds a rare kind without reading the journals of the others", async () => {

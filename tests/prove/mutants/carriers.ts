@@ -110,7 +110,7 @@ export const carriers: Mutant[] = [
     test: [chargesTest, "above what is paid, in each language, and nothing is written"],
   },
   {
-    name: "the charges of a payment that was taken back stay a cost",
+    name: "the charges of a payment that was reversed stay a cost",
     file: payments,
     from: "perform money.reverse('carrier_charge', 'carrier_remittance', r.id, r.reversal_reason);",
     to: "null;",

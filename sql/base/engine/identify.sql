@@ -102,7 +102,7 @@ begin
     end if;
     tenant_id := coalesce(v_key.tenant_id, tenant_id);
     v_system := v_key.tenant_id is null;
-    v_own := v_key.scopes && '{own:institution,own:institution:view}';
+    v_own := private.acts_as_maker(v_key.scopes);
     if not v_own then
       grants := grants || '{api_key}' || array(select 'permission:' || s from unnest(v_key.scopes) s);
     elsif v_mode = 'none' then

@@ -87,7 +87,7 @@ begin
   end if;
   update tenancy.profiles p set proven_at = v_now where p.id = app.user_id();
   update tenancy.api_keys k set revoked_at = v_now
-  where k.created_by = app.user_id() and k.scopes && '{own:institution,own:institution:view}' and k.revoked_at is null;
+  where k.created_by = app.user_id() and private.acts_as_maker(k.scopes) and k.revoked_at is null;
   return v_now;
 end $$;
 

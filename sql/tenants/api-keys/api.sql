@@ -33,7 +33,7 @@ grant execute on function tenancy.api_key_mine(jsonb) to barid_caller;
 create or replace function tenancy.scopes_not_held(scopes text[]) returns text[]
 language plpgsql stable set search_path = '' as $$
 begin
-  if scopes && '{own:institution,own:institution:view}' and app.has_role('institution') then
+  if private.acts_as_maker(scopes) and app.has_role('institution') then
     return array_remove(scopes, case when 'own:institution' = any (scopes) then 'own:institution' else 'own:institution:view' end);
   end if;
   return array(select s from unnest(scopes) s where not app.has_permission(s));
@@ -59,7 +59,7 @@ begin
   elsif v_expires > now() + interval '1 year' then
     perform app.fail('api_key_expiry_too_far', '{"field": "expires_at"}');
   end if;
-  if v_scopes && '{own:institution,own:institution:view}' then
+  if private.acts_as_maker(v_scopes) then
     -- Two at once would both count nine.
     perform pg_advisory_xact_lock(hashtextextended('api_keys/' || app.tenant_id() || '/' || app.user_id(), 0));
     if (select count(*) from tenancy.api_keys k
@@ -104,7 +104,7 @@ begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'hint', k.hint) order by k.created_at, k.id), '[]')
     from tenancy.api_keys k
-    where k.created_by = maker and k.revoked_at is null and k.expires_at > now() and not k.scopes && '{own:institution,own:institution:view}'
+    where k.created_by = maker and k.revoked_at is null and k.expires_at > now() and not private.acts_as_maker(k.scopes)
       and cardinality(private.api_key_scopes(k.tenant_id, maker, k.scopes)) = 0);
 end $$;
 

@@ -4,7 +4,7 @@ select app.tenant_table('tenancy.api_keys', own => '{created_by}', operations =>
 
 drop policy if exists administrators on tenancy.api_keys;
 create policy administrators on tenancy.api_keys as restrictive for all to barid_caller
-  using ((select app.has_permission('manage:tenant')) or (scopes && '{own:institution,own:institution:view}' and created_by = (select app.user_id())));
+  using ((select app.has_permission('manage:tenant')) or (private.acts_as_maker(scopes) and created_by = (select app.user_id())));
 
 revoke select on tenancy.api_keys from barid_caller;
 

@@ -168,3 +168,20 @@ async function fillAssignments(bench: Bench, from: number, to: number): Promise<
         (select array_agg(user_id) as ids from delivery.drivers where tenant_id = ${tenantId}) r`,
   );
 }
+
+/** The assignments by which the delivered ones of the deliveries `from` to `to` (fillDeliveries) came to their doors. */
+export async function fillCompleted(bench: Bench, from: number, to: number): Promise<void> {
+  console.log(`       loading assignments of deliveries ${from} to ${to} ...`);
+  const tables = ["delivery.assignments"];
+  await fillTables(
+    bench,
+    { tables, tallies: ["assignments"] },
+    (tx, tenantId) =>
+      tx`insert into delivery.assignments (tenant_id, delivery_id, driver_id, status, units, assignment_time, ended_at)
+      select ${tenantId}, d.id, r.ids[1 + d.delivery_code % array_length(r.ids, 1)], 'completed', d.unit_size, d.created_at, d.updated_at
+      from delivery.deliveries d,
+        (select array_agg(user_id) as ids from delivery.drivers where tenant_id = ${tenantId}) r
+      where d.tenant_id = ${tenantId} and d.delivery_code > 500000000 + ${from}::int and d.delivery_code <= 500000000 + ${to}::int
+        and d.delivery_flow = 'standard' and d.status = 'delivered' and r.ids is not null`,
+  );
+}

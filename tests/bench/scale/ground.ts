@@ -1,6 +1,6 @@
 /** Two tenants with as many rows each, of everything the benchmark asks for. */
 import type postgres from "postgres";
-import { driversOf, makeRoom } from "../assignments.ts";
+import { driversOf, fillCompleted, makeRoom } from "../assignments.ts";
 import { type Bench, startBench } from "../bench-stack.ts";
 import { fill as fillCollections, people } from "../cod/rows.ts";
 import { hold } from "../cod/settlements.ts";
@@ -45,7 +45,16 @@ export async function grow({ bench }: Ground, from: number, to: number): Promise
   const { sql } = bench.stack;
   // Loading writes whole pages into the log after each checkpoint, which says nothing about what is measured.
   await setting(sql, "full_page_writes = off");
-  for (const fill of [fillDeliveries, fillItems, fillOrders, fillPicking, fillCollections]) {
+  for (
+    const fill of [
+      fillDeliveries,
+      fillCompleted,
+      fillItems,
+      fillOrders,
+      fillPicking,
+      fillCollections,
+    ]
+  ) {
     await fill(bench, from, to);
   }
   await hold(bench);

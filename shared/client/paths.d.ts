@@ -273,7 +273,7 @@ export interface paths {
   };
   "/delivery/deliveries/{delivery_id}/fail": {
     parameters: { };
-    /** It did not come to its door: to failed @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_fail"];
+    /** The attempt failed: to failed @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_fail"];
   };
   "/delivery/deliveries/{delivery_id}/operational-return": {
     parameters: { };
@@ -321,7 +321,7 @@ export interface paths {
   };
   "/delivery/deliveries/{delivery_id}/submit": {
     parameters: { };
-    /** Order what was a draft: it is charged and waits for a driver; a return may wait for the office @description Who: permission manage:operations:tenant, or role institution or customer. */ post: operations["post_delivery_deliveries_delivery_id_submit"];
+    /** Order what was a draft: it is charged and waits for a driver; a return by its customer may need approval first @description Who: permission manage:operations:tenant, or role institution or customer. */ post: operations["post_delivery_deliveries_delivery_id_submit"];
   };
   "/delivery/deliveries/import": {
     parameters: { };
@@ -698,7 +698,7 @@ export interface paths {
   };
   "/payment/webhooks/{gateway_code}": {
     parameters: { };
-    /** A signed event of a payment gateway (header X-Gateway-Signature) @description Who: public, no token. */ post: operations["post_payment_webhooks_gateway_code"];
+    /** A signed event of a payment gateway (header X-Gateway-Signature, or the gateway's own) @description Who: public, no token. */ post: operations["post_payment_webhooks_gateway_code"];
   };
   "/payment/webhooks/gatewayone": {
     parameters: { };
@@ -1885,7 +1885,7 @@ export interface components {
       }[] | null;
       /** By way of a warehouse: two legs */ staged?: boolean | null; status?: ("draft" | "pending") | null;
       /** Units that are charged; settings turn weight and measures into units */ unit_size?: ("" | (number | string)) | null;
-      /** The warehouse a staged delivery goes through; the tenant's default one when left out */ warehouse_id?: string | null;
+      /** The warehouse a staged delivery goes through; the tenant's default one when left out. Of one that is not staged it says nothing */ warehouse_id?: string | null;
     };
     CreatedOrder: { delivery: components["schemas"]["OrderRef"]; item_id: string; };
     CreateDriver: {
@@ -12022,7 +12022,7 @@ export interface operations {
         content: {
           "application/json": {
             steps: {
-              /** Fields of the body that were not saved: a new tenant has no services, so `default_delivery_service_id` of `return_requests` is set later, by its settings */ left_out?: string[];
+              /** Fields of the body that were not saved, such as: a new tenant has no services, so `default_delivery_service_id` of `return_requests` is set later, by its settings */ left_out?: string[];
               status: "done" | "skipped" | "invited" | "pending";
               step: "tenant" | "settings" | "modules" | "subscription" | "admin_user" | "activation";
             }[];

@@ -63,8 +63,12 @@ export interface Gateway {
   open(payment: GatewayPayment, secrets: Secrets, notifyUrl: string): Promise<Opened>;
   /** How the payment stands by the gateway's own word. */
   ask(payment: GatewayPayment, secrets: Secrets): Promise<Facts>;
-  /** Reads a notification that was proven by its signature; absent where notifications prove nothing. */
-  read?(body: unknown): Facts;
+  /** Notifications that their signature proves; absent where notifications prove nothing. */
+  readonly signed?: {
+    /** The header in which the gateway itself sends the signature; relays of ours send `x-gateway-signature`. */
+    readonly header: string;
+    read(body: unknown): Facts;
+  };
 }
 
 /** The gateway could not be asked, or answered what it never should: nothing is known. */

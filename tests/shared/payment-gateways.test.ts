@@ -35,7 +35,7 @@ const payment: GatewayPayment = {
   exponent: 3,
   description: null,
   back_ref: "https://shop.example/back",
-  expires_at: "2026-12-01T00:00:00Z",
+  expires_at: "2099-12-01T00:00:00Z",
   settings: {},
 };
 const notifyUrl = "https://api.example/payment/webhooks/gatewayone";
@@ -61,7 +61,7 @@ describe("razorpay", () => {
       currency: "IQD",
       reference_id: "123456789012",
       description: "123456789012",
-      expire_by: Date.parse("2026-12-01T00:00:00Z") / 1000,
+      expire_by: Date.parse("2099-12-01T00:00:00Z") / 1000,
       callback_url: "https://shop.example/back",
       callback_method: "get",
       notes: { order_id: "123456789012" },
@@ -84,6 +84,16 @@ describe("razorpay", () => {
       unit: "minor",
       currency: "IQD",
     });
+  });
+
+  test("gives a link a quarter of an hour at least, as it asks of us", async () => {
+    const service = razorpayService();
+    server.use(...service.handlers);
+    const began = Date.now() / 1000;
+    await razorpay.open({ ...payment, expires_at: "2020-01-01T00:00:00Z" }, secrets, notifyUrl);
+    const { expire_by } = service.asked[0]!.body as { expire_by: number };
+    expect(expire_by).toBeGreaterThan(began + 15 * 60);
+    expect(expire_by).toBeLessThan(Date.now() / 1000 + 20 * 60);
   });
 
   test("refuses an amount with a fraction of a minor unit before it calls", async () => {

@@ -112,16 +112,17 @@ export interface Told {
   body: any;
 }
 
-/** Sends an event, signed unless a signature (or null for none) is given. */
+/** Sends an event, signed in this header unless a signature (or null for none) is given. */
 export async function report(
   event: unknown,
   signature?: string | null,
   code = "razorpay",
+  header = "x-gateway-signature",
 ): Promise<Told> {
   const body = typeof event === "string" ? event : JSON.stringify(event);
   const headers: Record<string, string> = { "content-type": "application/json" };
   const sent = signature === undefined ? sign(body) : signature;
-  if (sent !== null) headers["x-gateway-signature"] = sent;
+  if (sent !== null) headers[header] = sent;
   const response = await fetch(`${stack.functionsUrl}/payment/webhooks/${code}`, {
     method: "POST",
     headers,

@@ -51,7 +51,8 @@ export const webhooks: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/webhooks/:gateway_code",
-    summary: "A signed event of a payment gateway (header X-Gateway-Signature)",
+    summary:
+      "A signed event of a payment gateway (header X-Gateway-Signature, or the gateway's own)",
     access: open(),
     tenant: "none",
     idempotency: "handler",
@@ -63,11 +64,12 @@ export const webhooks: AnyEndpoint[] = [
     errors: ["gateway_not_found", "invalid_signature"],
     async run({ raw, params, request, waitUntil }) {
       const gateway = await gatewayNamed(params.gateway_code);
-      if (!gateway?.read) throw new AppError("gateway_not_found");
-      const signature = request.headers.get("x-gateway-signature") ?? "";
-      const tenants = await signersOf(gateway.code, raw, signature);
+      if (!gateway?.signed) throw new AppError("gateway_not_found");
+      const { header, read } = gateway.signed;
+      const signature = request.headers.get("x-gateway-signature") ?? request.headers.get(header);
+      const tenants = await signersOf(gateway.code, raw, signature ?? "");
       if (tenants.length === 0) throw new AppError("invalid_signature");
-      const facts = gateway.read(requireStorable(parseStrictly(raw)));
+      const facts = read(requireStorable(parseStrictly(raw)));
       const text = new TextDecoder().decode(raw);
       // The bytes are what was signed: the same bytes are the same event, whatever a header calls them.
       await applyFacts(gateway.code, tenants, digest(raw), "signature", facts, text);

@@ -46,6 +46,10 @@ export function razorpayRoutes(till: Till, here: () => string): Hono {
   });
   app.post("/payment_links", async (c) => {
     const asked = await c.req.json();
+    if (asked.expire_by < Date.now() / 1000 + 15 * 60) {
+      const description = "expire_by should be at least 15 minutes after current time";
+      return c.json({ error: { code: "BAD_REQUEST_ERROR", description } }, 400);
+    }
     const payment = till.add({
       gateway: "razorpay",
       orderId: asked.reference_id,
@@ -59,7 +63,7 @@ export function razorpayRoutes(till: Till, here: () => string): Hono {
           method: "POST",
           headers: {
             "content-type": "application/json",
-            "x-gateway-signature": createHmac("sha256", webhookSecret).update(body).digest("hex"),
+            "x-razorpay-signature": createHmac("sha256", webhookSecret).update(body).digest("hex"),
           },
           body,
         });

@@ -66,6 +66,18 @@ test.each(attacks)("%s: refused with nothing written", async (_name, attack) => 
   expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
 });
 
+test("Razorpay's own header carries the signature as well", async () => {
+  const placed = await placeOrder(shop, "razorpay");
+  const event = JSON.stringify(eventFor(shop, numberOf(placed), due));
+  const own = (signature: string) => report(event, signature, "razorpay", "x-razorpay-signature");
+  expect(await own(sign(event, "guessed"))).toMatchObject({
+    status: 401,
+    body: { code: "invalid_signature" },
+  });
+  expect(await own(sign(event))).toMatchObject(received);
+  expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
+});
+
 test("a secret of one shop pays no order of another", async () => {
   const victim = await placeOrder(shop, "razorpay");
   await other.tenant.admin.put("/payment/gateways/razorpay", {

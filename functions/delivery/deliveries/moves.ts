@@ -84,7 +84,7 @@ export const deliveryMoves: AnyEndpoint[] = [
   endpoint({
     ...step,
     path: "/deliveries/:delivery_id/fail",
-    summary: "It did not come to its door: to failed",
+    summary: "The attempt failed: to failed",
     body: Fail,
     errors: [
       "delivery_not_found",

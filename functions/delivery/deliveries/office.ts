@@ -25,7 +25,7 @@ export const deliveryInOffice: AnyEndpoint[] = [
     method: "post",
     path: "/deliveries/:delivery_id/submit",
     summary:
-      "Order what was a draft: it is charged and waits for a driver; a return may wait for the office",
+      "Order what was a draft: it is charged and waits for a driver; a return by its customer may need approval first",
     access: operationsOrOrderer,
     params,
     response: DeliveryMade,

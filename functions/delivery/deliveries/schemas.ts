@@ -98,12 +98,12 @@ const fields = {
 
 type Sent = Record<string, unknown> & { package?: unknown; package_details?: unknown };
 
-/** In the words of the database: places by their end, and the package that counts (see POST /price). */
-function inItsWords(
+/** With the names of the database: places by their end, and the package that counts (see POST /price). */
+function forDatabase(
   { package: box, package_details, pickup_location, delivery_location, ...rest }: Sent,
 ) {
   const legacy = package_details !== undefined && package_details !== null;
-  const used = legacy ? package_details : box;
+  const used = legacy || box === undefined ? package_details : box;
   return Object.fromEntries(
     Object.entries({
       ...rest,
@@ -116,8 +116,10 @@ function inItsWords(
 }
 
 /** The same of something new, where null is nothing. */
-function saidInItsWords(sent: Sent) {
-  return Object.fromEntries(Object.entries(inItsWords(sent)).filter(([, value]) => value !== null));
+function forDatabaseWithoutNulls(sent: Sent) {
+  return Object.fromEntries(
+    Object.entries(forDatabase(sent)).filter(([, value]) => value !== null),
+  );
 }
 
 export const CreateDelivery = z.object({
@@ -125,7 +127,7 @@ export const CreateDelivery = z.object({
   delivery_service_id: Id.nullish(),
   staged: z.boolean().optional(),
   warehouse_id: Id.nullish().describe(
-    "The warehouse a staged delivery goes through; the tenant's default one when left out",
+    "The warehouse a staged delivery goes through; the tenant's default one when left out. Of one that is not staged it says nothing",
   ),
   status: z.enum(["draft", "pending"]).optional(),
   delivery_flow: z.enum(["standard", "customer_return"]).optional(),
@@ -150,13 +152,13 @@ export const CreateDelivery = z.object({
   if (isReturn !== Boolean(body.original_delivery_id)) refuse("original_delivery_id");
   if (isReturn && body.staged) refuse("staged");
   if (!isReturn && body.return_items) refuse("return_items");
-}).transform(saidInItsWords).meta({ id: "CreateDelivery" });
+}).transform(forDatabaseWithoutNulls).meta({ id: "CreateDelivery" });
 
 /** Null takes a value away. */
 export const UpdateDelivery = z.object(fields).partial().refine(
   (body) => Object.values(body).some((value) => value !== undefined),
   { error: "nothing to change" },
-).transform(inItsWords).meta({ id: "UpdateDelivery" });
+).transform(forDatabase).meta({ id: "UpdateDelivery" });
 
 export const CarrierChange = z.object(carrier).meta({ id: "ChangeCarrier" });
 

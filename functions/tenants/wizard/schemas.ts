@@ -51,7 +51,8 @@ export const WizardResponse = z.object({
         "accept; `POST /tenants/{tenantId}/users` invites again, or another person",
     }),
     left_out: z.array(z.string()).optional().meta({
-      description: "Fields of the body that were not saved: a new tenant has no services, so " +
+      description:
+        "Fields of the body that were not saved, such as: a new tenant has no services, so " +
         "`default_delivery_service_id` of `return_requests` is set later, by its settings",
     }),
   })),

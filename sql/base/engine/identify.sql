@@ -6,7 +6,7 @@ begin
 end $$;
 grant execute on function private.api_key_id(jsonb) to barid_api, barid_caller;
 
--- Whether a key may be used, whose person has these of its scopes now: active, stopped, expired or revoked.
+-- The state of a key: active, stopped, expired or revoked. scopes: those of its scopes that its maker still has.
 create or replace function private.api_key_status(revoked_at timestamptz, expires_at timestamptz, scopes text[]) returns text
 language plpgsql stable set search_path = '' as $$
 begin
@@ -17,9 +17,9 @@ grant execute on function private.api_key_status(timestamptz, timestamptz, text[
 
 -- The API key of a call and what it may do now: a key does what its maker may still do, and one with nothing left has stopped.
 -- tenant_id is null for a key of the system. Records the use at most once an hour, and not while the database is read-only;
--- of several calls at once one does, and the others do not wait for it.
--- Fails: unauthorized (no such key); api_key_revoked, api_key_expired, api_key_stopped (no scope is left), which only somebody who has the
--- key hears, and which functions of before know as unauthorized.
+-- of several calls at once one records it, and the others do not wait.
+-- Fails: unauthorized (no such key); api_key_revoked, api_key_expired, api_key_stopped (no scope is left): only calls with a right key get these
+-- three, and older functions answer them as unauthorized.
 create or replace function private.api_key_use(claims jsonb, out id uuid, out tenant_id uuid, out scopes text[])
 language plpgsql set search_path = '' as $$
 declare
@@ -43,7 +43,7 @@ begin
   end if;
 end $$;
 
--- The grants of an active member of a tenant: the type, the roles and the permissions of the roles, one that two roles have twice.
+-- The grants of an active member of a tenant: the type, the roles and the permissions of the roles; a permission of two roles stands there twice.
 -- Null for anybody else.
 create or replace function private.member_grants(tenant_id uuid, user_id uuid) returns text[]
 language plpgsql stable set search_path = '' as $$
@@ -67,9 +67,9 @@ end $$;
 --         issued_at (of the token, seconds), mailbox (the bearer signed in by a mail to their address).
 -- Reads roles and permissions afresh, so taking a role away holds from the next request on.
 -- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
--- api_key_id names the key of the call, is_company_key says that it is one company's. A key with the scope own:institution is its maker in their
--- company, with an institution's grants and no others, and nobody outside it; one with own:institution:view is so too and has `only:reads` with them,
--- by which private.enter refuses all that does not only read.
+-- api_key_id names the key of the call, is_company_key says that it is one company's. With own:institution a key acts as its maker in the maker's
+-- company, with an institution's grants alone; outside it as nobody. own:institution:view is the same with `only:reads`, by which private.enter
+-- refuses every call that writes.
 -- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive; tenant_not_found only for those who
 -- may reach every tenant, since others must not learn which ids exist.
 create or replace function private.identify(
@@ -103,14 +103,13 @@ begin
     tenant_id := coalesce(v_key.tenant_id, tenant_id);
     v_system := v_key.tenant_id is null;
     v_own := private.acts_as_maker(v_key.scopes);
+    grants := grants || '{api_key}';
     if not v_own then
-      grants := grants || '{api_key}' || array(select 'permission:' || s from unnest(v_key.scopes) s);
-    elsif v_mode = 'none' then
+      grants := grants || array(select 'permission:' || s from unnest(v_key.scopes) s);
+    elsif v_mode is distinct from 'none' then
       -- Outside its company it is nobody, as every key.
-      grants := grants || '{api_key}';
-    else
       user_id := (select k.created_by from tenancy.api_keys k where k.id = v_key.id);
-      grants := grants || '{api_key,type:institution,role:institution}';
+      grants := grants || '{type:institution,role:institution}';
     end if;
     if v_own and not 'own:institution' = any (v_key.scopes) then
       grants := grants || '{only:reads}';

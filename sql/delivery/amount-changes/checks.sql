@@ -1,14 +1,14 @@
 -- The conditions under which people change what a parcel owes at the door.
 
--- True once somebody has carried a parcel, also while it waits for its next driver.
+-- True once somebody has carried a parcel, also while it waits for its next driver. Of what was cancelled it says nothing: callers refuse that before.
 create or replace function delivery.was_picked_up(d delivery.deliveries) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
   return d.picked_up_at is not null or d.status not in ('draft', 'pending', 'assigned', 'accepted');
 end $$;
 
--- True for a parcel p that is delivered, cancelled, or back for good. Staged, it is not back while a leg that came back to its warehouse waits
--- to be received there: it sets out again. Sent back, or with a first leg that came back, it has ended. SECURITY DEFINER: an owner sees neither
+-- True for a parcel p that is delivered, cancelled, or back for good. A staged parcel that is returned has not
+-- ended while its second leg waits to be received in the warehouse: it sets out again. SECURITY DEFINER: an owner sees neither
 -- legs nor receipts. Fails: forbidden (app.require_tenant).
 create or replace function delivery.has_ended(p delivery.deliveries) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
@@ -39,7 +39,8 @@ begin
   end if;
 end $$;
 
--- The role of the caller towards a parcel p whose amount changes: office, owner or driver (of it or of a leg of it, who has accepted it).
+-- The role of the caller towards a parcel p whose amount changes: office, owner or driver (with a live assignment of it or of a leg of it that waits
+-- for no answer).
 -- Fails: forbidden.
 create or replace function delivery.amount_change_role(p delivery.deliveries) returns text
 language plpgsql stable set search_path = '' as $$

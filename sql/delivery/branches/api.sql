@@ -56,7 +56,7 @@ begin
   return v_branches -> 0;
 end $$;
 
--- Adds a branch to an institution that is known to exist: branch_create without its first question.
+-- Adds a branch to an institution that the caller has checked.
 create or replace function delivery.branch_add(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -101,7 +101,7 @@ end $$;
 create or replace function delivery.require_branch_unused(branch_id uuid, institution_user_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
-  -- New manifests and items take a key-share lock on the branch; this lock makes them and us take turns.
+  -- Manifests, items and orders that begin or end at the branch take a key-share lock on it; this lock makes them and us take turns.
   perform from delivery.institution_branches b
   where b.id = branch_id and b.institution_user_id = require_branch_unused.institution_user_id for update;
   if not found then

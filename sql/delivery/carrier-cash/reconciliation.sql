@@ -38,8 +38,8 @@ $$;
 --   carrier_cash                a carrier's owed rows are not what the ledger says it owes
 --   carrier_collection          a delivered parcel's cash was not booked, or is not what the carrier was asked to collect
 --   carrier_collection_journal  a row was not booked as cash taken, or with another amount; one that was reversed has to leave nothing
---   carrier_remittance_rows     a payment or write-off is not the sum of its rows, or they are not closed by it; or one that was taken
---                               back still has some
+--   carrier_remittance_rows     a payment or write-off is not the sum of its rows, or they are not closed by it; or a reversed one
+--                               still has rows
 --   carrier_remittance_journal  a payment, what was kept of it, or a write-off took another amount from the carrier in the ledger, or was booked
 --                               as another of these; one that was reversed has to leave nothing
 create or replace function money.carrier_differences(tenant uuid, as_of timestamptz)
@@ -49,7 +49,7 @@ language sql stable set search_path = '' as $$
       select c.id from money.carrier_collections c
       where c.tenant_id = tenant and c.carrier_code = p.carrier_code and c.currency = p.currency and c.collected_at <= as_of
         and (c.reversed_at is null or c.reversed_at > as_of)
-        and c.id not in (select p.carrier_collection_id from money.carrier_paid(tenant, as_of) p)
+        and c.id not in (select x.carrier_collection_id from money.carrier_paid(tenant, as_of) x)
       order by c.collected_at, c.id limit 100)
   from money.carrier_positions(tenant, as_of) p where p.owed <> p.ledger
   union all
@@ -91,7 +91,7 @@ language sql stable set search_path = '' as $$
   union all
   select 'carrier_remittance_journal', r.carrier_code, r.currency, e.taken, b.taken, array[r.id]
   from money.carrier_remittances r
-  cross join lateral (values (case r.kind when 'write_off' then 'carrier_write_off' else 'carrier_remittance' end, r.amount - r.charges),
+  cross join lateral (values (money.carrier_journal(r), r.amount - r.charges),
     ('carrier_charge', r.charges)) k (kind, amount)
   cross join lateral (
     select case when r.reversed_at <= as_of then 0 else -k.amount end as taken,

@@ -81,6 +81,7 @@ begin
   if amount > v_owed then
     perform app.fail('remittance_exceeds_owed', jsonb_build_object('field', 'amount', 'owed', v_owed, 'currency', v_currency));
   end if;
+  -- Equal to the amount only where whole rows add up to it.
   select case when named then v_owed else min(p.sum) filter (where p.sum >= amount) end,
     array_agg(rows[p.place] order by p.place) filter (where p.sum <= amount)
   into v_expected, v_paid
@@ -153,7 +154,7 @@ begin
   return case r.kind when 'write_off' then 'carrier_write_off' else 'carrier_remittance' end;
 end $$;
 
--- Books a carrier's payment: what came, and what the carrier kept, each as a journal of its own, none of nothing; or a write-off. The carrier's
+-- Books a carrier's payment, with a journal for what came and one for what the carrier kept (an amount of 0 has none), or a write-off. The carrier's
 -- account is locked. Where there are two journals, till and outside are locked in the order in which transfers of the till lock them.
 create or replace function money.carrier_remittance_book(r money.carrier_remittances) returns void
 language plpgsql set search_path = '' as $$
@@ -282,7 +283,7 @@ begin
   return v_found;
 end $$;
 
--- As money.carrier_remittance_enter, for functions up to 1.7.0, which say of a payment what they know of it: without charges and received.
+-- As money.carrier_remittance_enter, for functions up to 1.7.0, which do not know charges and received.
 create or replace function money.carrier_remit(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin

@@ -25,7 +25,7 @@ left join tenancy.profiles b on b.id = r.reversed_by;
 
 grant select on money.remittances_with_charges to barid_caller;
 
--- The same for functions up to 1.7.0, which say of a payment what they know of it.
+-- The same for functions up to 1.7.0, which do not know charges and received.
 drop view if exists money.carrier_remittances_list cascade;
 
 create view money.carrier_remittances_list with (security_invoker = true) as

@@ -183,8 +183,10 @@ declare
   v_carrier text;
 begin
   -- Under another company's hands only its name is corrected.
-  perform delivery.require_move(d, case when d.carrier_type = 'external' and input ->> 'carrier_type' = 'external'
-    then '{draft,pending,picked_up,in_transit}' else '{draft,pending}' end::text[], d.status);
+  if d.status <> all (case when d.carrier_type = 'external' and input ->> 'carrier_type' = 'external'
+      then '{draft,pending,picked_up,in_transit}' else '{draft,pending}' end::text[]) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', d.status, 'text_key', 'carrier_stays'));
+  end if;
   -- Its legs would be given to drivers of ours all the same.
   if input ->> 'carrier_type' = 'external' and d.delivery_flow = 'pnd_parent' then
     perform app.fail('delivery_goes_in_legs');

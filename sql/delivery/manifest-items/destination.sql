@@ -66,7 +66,7 @@ begin
 end $$;
 
 -- Why nothing can be sent to the destination of a batch any more, or null: between the request, which resolved it, and its batch the
--- place may have been deleted. With `hold` one that is there stays until the end of the transaction.
+-- address may have been deleted, or the branch closed. With `hold` both stay as they are until the end of the transaction.
 -- {address_id, branch_id?} -> address_not_found, branch_not_found or null. Locks with `hold`: the address, the branch (for key share).
 create or replace function delivery.manifest_destination_obstacle(destination jsonb, hold boolean) returns text
 language plpgsql set search_path = '' as $$
@@ -86,9 +86,9 @@ begin
     return null;
   end if;
   if hold then
-    perform from delivery.institution_branches b where b.id = v_branch for key share;
+    perform from delivery.institution_branches b where b.id = v_branch and b.is_active for key share;
   else
-    perform from delivery.institution_branches b where b.id = v_branch;
+    perform from delivery.institution_branches b where b.id = v_branch and b.is_active;
   end if;
   return case when not found then 'branch_not_found' end;
 end $$;

@@ -1,15 +1,17 @@
 -- The items of a manifest while it is a draft.
 
--- Refuses destinations the caller does not have, or branches that are closed.
--- Fails: branch_not_found, branch_inactive, address_not_found.
+-- Refuses destinations the caller does not have, or branches that are closed; those that are open stay so until the end of the transaction
+-- (delivery.require_branch_unused). Locks: the branches (for key share). Fails: branch_not_found, branch_inactive, address_not_found.
 create or replace function delivery.require_destinations(branch_ids uuid[], address_ids uuid[]) returns void
-language plpgsql stable set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_known integer;
   v_active boolean;
 begin
   select count(*), coalesce(bool_and(b.is_active), true) into v_known, v_active
-  from delivery.institution_branches b where b.tenant_id = app.tenant_id() and b.id = any (branch_ids);
+  from (
+    select x.is_active from delivery.institution_branches x where x.tenant_id = app.tenant_id() and x.id = any (branch_ids)
+    order by x.id for key share) b;
   if v_known < (select count(distinct id) from unnest(branch_ids) id) then
     perform app.fail('branch_not_found');
   end if;

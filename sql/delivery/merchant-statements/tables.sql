@@ -100,7 +100,7 @@ create index if not exists merchant_statements_hash on money.merchant_statements
 create index if not exists merchant_statements_open on money.merchant_statements (tenant_id, account_id) include (net) where status = 'open';
 
 -- The lines of a statement. A movement of the wallet is its ledger entry, by the entry's version; 0 is what the wallet held before there
--- were statements; null: what is kept in the wallet, and comes back in the next statement.
+-- were statements; null: the amount that stays in the wallet (minus), or one that stayed in it before (plus).
 create table if not exists money.merchant_statement_lines (
   tenant_id uuid not null,
   statement_id uuid not null,
@@ -115,6 +115,7 @@ create table if not exists money.merchant_statement_lines (
   collected_at timestamptz not null,
   released_at timestamptz not null,
   primary key (tenant_id, statement_id, position),
+  -- Within one statement: another one may state the rest of a movement.
   constraint movement_already_stated unique (tenant_id, statement_id, movement),
   foreign key (tenant_id, statement_id) references money.merchant_statements (tenant_id, id) on delete restrict,
   foreign key (tenant_id, account_id) references money.accounts (tenant_id, id) on delete restrict,
@@ -137,7 +138,7 @@ create table if not exists money.merchant_accounts (
   foreign key (tenant_id, account_id) references money.accounts (tenant_id, id) on delete restrict
 );
 
--- Movements up to there that the next statement has to look at again: not released then, held again, or on a statement that was voided.
+-- Movements up to `looked_to` that the next statement has to look at again: not released then, held again, or on a statement that was voided.
 create table if not exists money.merchant_pending (
   id bigint generated always as identity primary key,
   tenant_id uuid not null,

@@ -67,6 +67,18 @@ describe("a draft", () => {
     expect(await read(id)).toMatchObject({ cod_amount: 0, unit_size: 3 });
   });
 
+  test.each(["package", "package_details"])("loses its package by a null in %s", async (name) => {
+    const { id } = await newDelivery(ground, {
+      status: "draft",
+      package: { items: [{ name: "Cap", quantity: 2 }] },
+    });
+    expect((await read(id)).items).toMatchObject([{ name: "Cap", quantity: 2 }]);
+    expect(await tenant.ops.patch(`${path}/${id}`, { [name]: null })).toSucceed(200);
+    const { package_details, items } = await read(id);
+    expect(package_details).toBeNull();
+    expect(items).toMatchObject([{ name: expect.stringMatching(/^Parcel /), quantity: 1 }]);
+  });
+
   test("keeps its place when only another way of saying it is null", async () => {
     const { id } = await newDelivery(ground, { status: "draft" });
     expect(

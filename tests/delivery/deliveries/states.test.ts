@@ -291,8 +291,11 @@ describe("carriers", () => {
     expect(known.body.delivery.carrier_code).toBe("easypost");
     expect((await change({ carrier_type: "internal" })).body.delivery.carrier_code).toBeNull();
     const moving = await deliveryIn(ground, "picked_up");
-    expect(await tenant.ops.patch(`${path}/${moving.id}/carrier`, { carrier_type: "internal" }))
-      .toFailWith(409, "invalid_status_transition");
+    const late = await tenant.ops.patch(`${path}/${moving.id}/carrier`, {
+      carrier_type: "internal",
+    });
+    expect(late).toFailWith(409, "invalid_status_transition");
+    expect(late.body.message).toBe("In the status picked up a delivery keeps its carrier.");
     expect(await tenant.customer.patch(`${path}/${id}/carrier`, { carrier_type: "internal" }))
       .toFailWith(403, "forbidden");
   });

@@ -199,6 +199,21 @@ test("the link of a mail comes back to the application with a session, once", as
   expect(again.headers.get("location")).toContain("error_code=otp_expired");
 });
 
+test("the link of a mail to somebody who is banned comes back with the reason", async () => {
+  const app = client(rig.stack);
+  const { user } = await signedIn(rig.stack, "shut-out@example.com");
+  await app.auth.signInWithOtp({
+    email: "shut-out@example.com",
+    options: { emailRedirectTo: "https://shop.example/welcome" },
+  });
+  const { link } = await mailTo("shut-out@example.com");
+  await client(rig.stack, rig.stack.secretKey).auth.admin
+    .updateUserById(user!.id, { ban_duration: "24h" });
+  const followed = await fetch(link, { redirect: "manual" });
+  expect(followed.status).toBe(302);
+  expect(followed.headers.get("location")).toContain("error_code=user_banned");
+});
+
 test("a forgotten password is set anew by the mail, and nobody learns who has an account", async () => {
   await signedIn(rig.stack, "forgot@example.com", "the old one");
   const app = client(rig.stack);

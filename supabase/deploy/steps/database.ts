@@ -6,7 +6,8 @@ import type { Deployment, Step } from "./step.ts";
 
 export const migrations: Step = {
   name: "Migrations",
-  advice: "The schema is as it was: a migration that fails is undone. docs/operations.md, Update.",
+  advice:
+    "The migrations before it are applied, and the one that failed is undone: the next deployment begins with it. docs/operations.md, Update.",
   async plan({ cli, database }) {
     const { migrations } = await cli.read<{ migrations: string[] }>(
       ["db", "push", "--dry-run", database],
@@ -72,7 +73,10 @@ interface VaultSecret {
   id?: string;
 }
 
-/** Those that are missing; both, where the address is another project's, as it is in a copy of its database. */
+/**
+ * The secrets to write: those that are missing, or both where the address is another project's, as in a copy of its database. That the
+ * key alone has changed is not noticed.
+ */
 async function differing(deployment: Deployment): Promise<VaultSecret[]> {
   const { url } = deployment.settings;
   const statement = `select id, name, decrypted_secret = ${quoted(url)} as same

@@ -6,7 +6,7 @@ import { addressOf, findByEmail, type Postman, redeemLink, sendMail } from "./li
 import { openSession, type TokenIssuer } from "./sessions.ts";
 import { createUser } from "./users.ts";
 
-/** Every answer is the same whether the address has an account or not. */
+/** Every answer is the same whether the address has an account or not, but for `/otp` where nobody may sign up by it. */
 export function mailRoutes(issuer: TokenIssuer, postman: Postman): Hono {
   const { sql, config } = issuer;
   const app = new Hono();
@@ -58,7 +58,7 @@ export function mailRoutes(issuer: TokenIssuer, postman: Postman): Hono {
         token_type: "bearer",
         type,
       };
-    }, (error) => {
+    }).catch((error) => {
       if (!(error instanceof AuthFailure)) throw error;
       const { error_code, msg } = error.body;
       return { error: "access_denied", error_code, error_description: msg };

@@ -175,6 +175,7 @@ describe("of what is sent", () => {
         "price_difference",
       ],
     ],
+    ["delivery.recipient_answered", ["location_given", "note_given", "wanted_day"]],
   ])("%s has the parcel and %j, whatever else the event says", async (event_type, fields) => {
     const { secret } = await subscribeMerchant(tenant.institution, receiver.url, [event_type]);
     const mine = await parcelOf(tenant.institution);

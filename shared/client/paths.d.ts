@@ -3771,7 +3771,9 @@ export interface components {
     };
     Tracking: {
       /** What the recipient wants; not agreed to by that */ answer: {
-        answered_at: string; location_given: boolean; note_given: boolean; wanted_day: string | null;
+        answered_at: string; /** The place of the door was given, which is not shown here */ location_given: boolean;
+        /** There is a note for the driver, which is not shown here */ note_given: boolean;
+        /** The day on which the recipient wants it */ wanted_day: string | null;
       } | null;
       /** The external carrier that brings it, and the number there */ carrier: { code: string; tracking_number: string; } | null;
       /** To be paid at the door; null once the parcel has ended */ cash_due: {
@@ -3793,7 +3795,9 @@ export interface components {
       service: { name: string | null; /** How fast the service is */ service_level: string; };
       status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
       /** 30 days after the parcel has ended; null until then */ trackable_until: string | null;
-      /** The days that may be wanted; null when no answer is taken any more */ wanted_days: { first: string; last: string; } | null;
+      /** The days that may be wanted; null when no answer is taken any more */ wanted_days: {
+        /** Tomorrow */ first: string; /** 30 days on */ last: string;
+      } | null;
     };
     /** The company takes no answers for this parcel any more: it has ended, or another carrier brings it. */ TrackingAnswersClosedError: { code?: "tracking_answers_closed"; status?: string; } & components["schemas"]["Error"];
     /** This parcel's answer was changed 20 times, as often as it can be. Please call the company. */ TrackingAnswersUsedUpError: { code?: "tracking_answers_used_up"; } & components["schemas"]["Error"];
@@ -8191,9 +8195,13 @@ export interface operations {
           "application/json": {
             data: {
               /** What the recipient wants; not agreed to by that */ answer: {
-                answered_at: string; location_given: boolean; note_given: boolean; wanted_day: string | null;
+                answered_at: string; /** The place of the door was given, which is not shown here */ location_given: boolean;
+                /** There is a note for the driver, which is not shown here */ note_given: boolean;
+                /** The day on which the recipient wants it */ wanted_day: string | null;
               } | null;
-              /** The days that may be wanted; null when no answer is taken any more */ wanted_days: { first: string; last: string; } | null;
+              /** The days that may be wanted; null when no answer is taken any more */ wanted_days: {
+                /** Tomorrow */ first: string; /** 30 days on */ last: string;
+              } | null;
             };
           } & components["schemas"]["Success"];
         };
@@ -8214,7 +8222,7 @@ export interface operations {
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; /** Column that orders the rows */ sort_by?: "answered_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        times?: components["parameters"]["times"]; wanted_day?: string;
+        times?: components["parameters"]["times"]; /** Those who want this day */ wanted_day?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };

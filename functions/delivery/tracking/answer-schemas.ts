@@ -25,12 +25,17 @@ export const AnswerByLink = z.strictObject({
 /** The recipient's answer as the link shows it: that a note and a place were given, and neither of them. */
 export const answered = {
   answer: z.object({
-    wanted_day: z.string().nullable(),
-    note_given: z.boolean(),
-    location_given: z.boolean(),
+    wanted_day: z.string().nullable().describe("The day on which the recipient wants it"),
+    note_given: z.boolean().describe("There is a note for the driver, which is not shown here"),
+    location_given: z.boolean().describe(
+      "The place of the door was given, which is not shown here",
+    ),
     answered_at: Timestamp,
   }).nullable().describe("What the recipient wants; not agreed to by that"),
-  wanted_days: z.object({ first: z.string(), last: z.string() }).nullable().describe(
+  wanted_days: z.object({
+    first: z.string().describe("Tomorrow"),
+    last: z.string().describe("30 days on"),
+  }).nullable().describe(
     "The days that may be wanted; null when no answer is taken any more",
   ),
 };
@@ -46,7 +51,7 @@ const delivery: Filter = {
 };
 
 const wantedDay: Filter = {
-  schema: Day,
+  schema: Day.describe("Those who want this day"),
   condition: (value) => `r.wanted_day = (${value} #>> '{}')::date`,
 };
 

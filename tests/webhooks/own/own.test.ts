@@ -137,9 +137,11 @@ describe("of what is sent", () => {
       "dropoff_address_id",
       "external_reference_id",
       "from_status",
+      "location_given",
       "method",
       "net",
       "new_cod_amount",
+      "note_given",
       "number",
       "old_cod_amount",
       "payout_id",
@@ -153,6 +155,7 @@ describe("of what is sent", () => {
       "statement_id",
       "status",
       "test",
+      "wanted_day",
     ]);
   });
 

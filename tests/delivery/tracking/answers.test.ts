@@ -1,6 +1,6 @@
 /** A recipient answers by the link: a wish that the office, the driver and the sender see, and that moves nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Body, Person } from "../../support/api.ts";
+import { type Body, type Person, withKey } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
@@ -222,4 +222,29 @@ test("a driver who had the parcel taken from them sees its answer no more", asyn
   expect(await listed(tenant.institution, id)).toEqual([]);
   expect(await tenant.ops.post(`/delivery/assignments/${assignment}/unassign`)).toSucceed();
   expect(await listed(tenant.driver, id)).toEqual([]);
+});
+
+test("a merchant and the merchant's program see the answers for their parcels", async () => {
+  const merchant = { customer_id: undefined, institution_user_id: tenant.institution.id };
+  const { id } = await newDelivery(ground, merchant);
+  await answered(await tokenOf(tenant.institution, id), { note });
+  const made = await tenant.institution.post("/tenants/me/api-keys", {
+    name: "Shop",
+    scopes: ["own:institution:view"],
+    expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+  });
+  for (const person of [tenant.institution, withKey(made.body.key)]) {
+    expect(await listed(person, id)).toMatchObject([{ delivery_id: id, note }]);
+  }
+  expect(await listed(tenant.institution2, id)).toEqual([]);
+});
+
+test("three hundred letters of any script are a note, and the place may be anywhere", async () => {
+  const { id } = await newDelivery(ground);
+  const token = await tokenOf(tenant.ops, id);
+  const long = "ب".repeat(300);
+  await answered(token, { note: long, location: { latitude: 0, longitude: -180 } });
+  expect(await listed(tenant.ops, id)).toMatchObject([
+    { note: long, latitude: 0, longitude: -180 },
+  ]);
 });

@@ -64,7 +64,8 @@ export default serve("delivery", [
   ]),
   feature({
     "tracking-links": "Addresses by which recipients follow their parcels.",
-    public: "A parcel as its recipient follows it, without an account.",
+    public: "A parcel as its recipient follows it and answers, without an account.",
+    "recipient-answers": "What recipients answered by their links.",
   }, async () => (await import("./tracking/routes.ts")).tracking),
   feature(
     { handoffs: "Handovers of parcels between warehouses and drivers." },

@@ -191,6 +191,10 @@ export interface components {
       actor_id: string | null; /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string; postponed_to: string;
       reason_code: string;
     };
+    "delivery.recipient_answered": {
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string; location_given: boolean; note_given: boolean;
+      wanted_day: string | null;
+    };
     "delivery.redirected": {
       actor_id: string | null; /** ISO 4217, three capital letters */ currency: string;
       /** Number of the delivery, unique in the tenant */ delivery_code: number; /** What the delivery costs, in major units */ delivery_fee: number;

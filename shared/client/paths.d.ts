@@ -486,6 +486,14 @@ export interface paths {
     parameters: { };
     /** Where a parcel is, and what is due at the door, for its recipient @description Who: public, no token. */ get: operations["get_delivery_public_tracking_token"];
   };
+  "/delivery/public/tracking/{token}/answer": {
+    parameters: { };
+    /** What the recipient wants of the parcel: another day, a word to the driver, where the door is @description Who: public, no token. */ post: operations["post_delivery_public_tracking_token_answer"];
+  };
+  "/delivery/recipient-answers": {
+    parameters: { };
+    /** List what recipients answered, newest first; drivers, customers and institutions see those of their deliveries @description Who: permission view:tenant, or role driver or institution or customer. */ get: operations["get_delivery_recipient_answers"];
+  };
   "/delivery/revenue": {
     parameters: { };
     /** Delivery fees earned, less refunds, driver pay, carriers' charges, write-offs and shortages @description Who: role tenant_admin or operations_manager, or permission manage:tenant. */ get: operations["get_delivery_revenue"];
@@ -1386,6 +1394,12 @@ export interface components {
     /** Once the parcel is picked up you can only lower its amount. It is {cod_amount} now. */ AmountMayOnlyFallError: { cod_amount?: number; code?: "amount_may_only_fall"; field?: string; } & components["schemas"]["Error"];
     /** The amount is {cod_amount} already. */ AmountUnchangedError: { cod_amount?: number; code?: "amount_unchanged"; field?: string; } & components["schemas"]["Error"];
     AnswerAssignment: { /** Why, in words or from the list */ reason?: string | null; status: "accepted" | "rejected"; };
+    AnswerByLink: {
+      /** Where the door is; null takes it away */ location?: {
+        /** Degrees, WGS 84 */ latitude: number; /** Degrees, WGS 84 */ longitude: number;
+      } | null;
+      /** For the driver; null takes it away */ note?: string | null; /** One of `wanted_days`; null takes it away */ wanted_day?: string | null;
+    };
     ApiKey: {
       created_at: string; /** The person who answers for it: its maker, or who took it over */ created_by: components["schemas"]["PersonRef"] | null;
       /** Those that the person who answers for the key has now: all it may do */ effective_scopes: string[]; expires_at: string | null;
@@ -2552,6 +2566,7 @@ export interface components {
     /** Use small letters and digits, in groups joined by single hyphens. */ InvalidTenantSlugError: { code?: "invalid_tenant_slug"; field?: string; } & components["schemas"]["Error"];
     /** The smallest unit size must not be above the largest. */ InvalidUnitRangeError: { code?: "invalid_unit_range"; field?: string; } & components["schemas"]["Error"];
     /** {field} is not a valid id. */ InvalidUuidError: { code?: "invalid_uuid"; field?: string; } & components["schemas"]["Error"];
+    /** wanted_day must be from {first} to {last}. */ InvalidWantedDayError: { code?: "invalid_wanted_day"; field?: string; first?: string; last?: string; } & components["schemas"]["Error"];
     /** The warehouse has no such feature. */ InvalidWarehouseFeaturesError: { code?: "invalid_warehouse_features"; field?: string; } & components["schemas"]["Error"];
     /** One of the zones does not exist. */ InvalidZoneIdsError: { code?: "invalid_zone_ids"; field?: string; } & components["schemas"]["Error"];
     /** One of the zone tags does not exist. */ InvalidZoneTagIdsError: { code?: "invalid_zone_tag_ids"; field?: string; } & components["schemas"]["Error"];
@@ -2909,7 +2924,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "api_key_expiring" | "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation";
+      type: "api_key_expiring" | "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "recipient_answered" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -3196,6 +3211,14 @@ export interface components {
       warehouse_id: string;
     };
     /** This receiving order does not exist. */ ReceivingOrderNotFoundError: { code?: "receiving_order_not_found"; } & components["schemas"]["Error"];
+    RecipientAnswer: {
+      answered_at: string; /** Number of the delivery, unique in the tenant */ delivery_code: number;
+      /** Format: uuid @description The whole delivery's id, never a leg's */ delivery_id: string;
+      delivery_status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+      id: string; /** Where the door is; the address is that of the order */ latitude: number | null; /** Degrees, WGS 84 */ longitude: number | null;
+      /** For the driver */ note: string | null; tenant_id: string; /** How often the answer changed, at most 20 */ times: number;
+      /** The office agrees to it by the outcome `postponed` */ wanted_day: string | null;
+    };
     RecoverWebhookEvents: {
       /** True: say what would happen, and change nothing */ dry_run?: boolean | null; since: string;
       /** Those that the subscriber accepted as well, under their old ids: it was restored from a backup */ succeeded?: boolean | null;
@@ -3747,6 +3770,11 @@ export interface components {
       backRef?: components["schemas"]["ReturnAddress"]; paymentMethodTypeId: string;
     };
     Tracking: {
+      /** What the recipient wants; not agreed to by that */ answer: {
+        answered_at: string; /** The place of the door was given, which is not shown here */ location_given: boolean;
+        /** There is a note for the driver, which is not shown here */ note_given: boolean;
+        /** The day on which the recipient wants it */ wanted_day: string | null;
+      } | null;
       /** The external carrier that brings it, and the number there */ carrier: { code: string; tracking_number: string; } | null;
       /** To be paid at the door; null once the parcel has ended */ cash_due: {
         /** COD and fee, 0 where all is paid */ amount: number; /** ISO 4217, three capital letters */ currency: string;
@@ -3767,7 +3795,12 @@ export interface components {
       service: { name: string | null; /** How fast the service is */ service_level: string; };
       status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
       /** 30 days after the parcel has ended; null until then */ trackable_until: string | null;
+      /** The days that may be wanted; null when no answer is taken any more */ wanted_days: {
+        /** Tomorrow */ first: string; /** 30 days on */ last: string;
+      } | null;
     };
+    /** The company takes no answers for this parcel any more: it has ended, or another carrier brings it. */ TrackingAnswersClosedError: { code?: "tracking_answers_closed"; status?: string; } & components["schemas"]["Error"];
+    /** This parcel's answer was changed 20 times, as often as it can be. Please call the company. */ TrackingAnswersUsedUpError: { code?: "tracking_answers_used_up"; } & components["schemas"]["Error"];
     TrackingLink: {
       /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string;
       /** For a page of your own: it opens the answer of `url` */ token: string;
@@ -4194,8 +4227,9 @@ export interface components {
     path_inventory_item_id: string; path_invitation_id: string; path_manifest_id: string; path_market_id: string; path_order_id: string;
     path_picking_order_id: string; path_processing_point_id: string; path_product_id: string; path_receiving_order_id: string;
     path_remittance_id: string; path_serviceId: string; path_session_id: string; path_settlement_payment_id: string; path_store_name: string;
-    path_subscription_id: string; path_subscriptionId: string; path_tenantId: string; path_userId: string; path_warehouse_id: string;
-    path_waybill_id: string; path_zone_id: string; reference_id: string; /** Remitted from then on */ remitted_at_from: string;
+    path_subscription_id: string; path_subscriptionId: string; path_tenantId: string;
+    /** Value of the DNS record that proves the domain */ path_token: string; path_userId: string; path_warehouse_id: string; path_waybill_id: string;
+    path_zone_id: string; reference_id: string; /** Remitted from then on */ remitted_at_from: string;
     /** Remitted until then */ remitted_at_to: string; reversed: boolean | ("true" | "false"); /** Part of a name, code or number */ search: string;
     serial_number: string; /** Settled from then on */ settled_at_from: string; /** Settled until then */ settled_at_to: string;
     /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc"; source_warehouse_id: string;
@@ -8136,8 +8170,7 @@ export interface operations {
   get_delivery_public_tracking_token: {
     parameters: {
       query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { /** Value of the DNS record that proves the domain */ token: string; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { token: components["parameters"]["path_token"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Tracking"]; } & components["schemas"]["Success"]; }; };
@@ -8145,6 +8178,61 @@ export interface operations {
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TrackingNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_public_tracking_token_answer: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { token: components["parameters"]["path_token"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["AnswerByLink"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: {
+              /** What the recipient wants; not agreed to by that */ answer: {
+                answered_at: string; /** The place of the door was given, which is not shown here */ location_given: boolean;
+                /** There is a note for the driver, which is not shown here */ note_given: boolean;
+                /** The day on which the recipient wants it */ wanted_day: string | null;
+              } | null;
+              /** The days that may be wanted; null when no answer is taken any more */ wanted_days: {
+                /** Tomorrow */ first: string; /** 30 days on */ last: string;
+              } | null;
+            };
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidWantedDayError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TrackingNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TrackingAnswersClosedError"] | components["schemas"]["TrackingAnswersUsedUpError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_recipient_answers: {
+    parameters: {
+      query?: {
+        /** Of a leg it is the answer for its parcel */ delivery_id?: string; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; /** Column that orders the rows */ sort_by?: "answered_at";
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        times?: components["parameters"]["times"]; /** Those who want this day */ wanted_day?: string;
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["RecipientAnswer"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };
@@ -11871,7 +11959,7 @@ export interface operations {
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
         times?: components["parameters"]["times"];
-        /** One of them, or several with commas between */ type?: ("api_key_expiring" | "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation") | ("api_key_expiring" | "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation")[];
+        /** One of them, or several with commas between */ type?: ("api_key_expiring" | "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "recipient_answered" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation") | ("api_key_expiring" | "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "recipient_answered" | "redirect_late" | "redirect_fee_due" | "redirect_fee_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_confirmed" | "order_shortened" | "order_shipped" | "order_shipped_again" | "order_not_delivered" | "order_delivered" | "order_cancelled" | "order_refunded" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation")[];
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

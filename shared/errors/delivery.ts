@@ -83,6 +83,9 @@ export const deliveryErrors = {
   delivery_not_found: { status: 404, fields: ["field", "delivery_codes", "delivery_ids"] },
   tracking_not_offered: { status: 409, fields: ["field", "delivery_ids"] },
   tracking_not_found: 404,
+  tracking_answers_closed: { status: 409, fields: ["status"] },
+  tracking_answers_used_up: 409,
+  invalid_wanted_day: { status: 400, fields: ["field", "first", "last"] },
 
   // Deliveries under way, handoffs, their exceptions and receipts
   customer_not_found: { status: 404, fields: ["field"] },

@@ -19,6 +19,7 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
     manifest_item_id: item,
     reason: "damaged",
   }),
+  "POST /delivery/public/tracking/:token/answer": () => ({ note: "Ring twice" }),
   "POST /delivery/transfer-manifests": () => ({ creation_source: "form" }),
   "PATCH /delivery/transfer-manifests/:manifest_id": ({ point }) => ({
     destination_processing_point_id: point,

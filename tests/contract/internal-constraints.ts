@@ -157,6 +157,8 @@ export const internalConstraints = new Set([
   "tenant_carrier_once",
   "tenant_owns_itself",
   "delivery_tracked_once",
+  "delivery_answered_once",
+  "answered_place_whole",
   "tracking_token_taken",
   "void_has_no_order",
   "wallets_have_a_floor",

@@ -11,6 +11,7 @@ import { fundWallet } from "./money.ts";
 import { newCart, newShop, orderOf, type Shop } from "./orders.ts";
 import { moveToOwnStack } from "./move-to-own-stack.ts";
 import type { Person } from "./api.ts";
+import { answerBy, offerTracking, tokenOf } from "./tracking.ts";
 
 /** Somebody who gets parcels. */
 export interface Recipient {
@@ -58,6 +59,10 @@ export async function receives({ shop: { tenant }, ground }: Lived, person: Reci
     external_reference_id: `For ${phone}`,
   });
   if (person.before) await redirected(tenant.ops, id, person);
+  await offerTracking(ground);
+  const location = { latitude: 33.31, longitude: 44.41 };
+  expect(await answerBy(await tokenOf(tenant.ops, id), { note: `Ask for ${name}`, location }))
+    .toSucceed(200);
   await assign(tenant, id);
   const upload = await tenant.driver.post(`/delivery/deliveries/${id}/proof-uploads`, {
     ...{ stage: "delivery", kind: "photo", content_type: "image/jpeg" },

@@ -24,3 +24,13 @@ export async function tokenOf(person: Person, delivery: string): Promise<string>
 /** The answer that somebody without an account gets for a token. */
 export const follow = (token: string, query: Record<string, string> = {}): Promise<Answer> =>
   nobody.get(`/delivery/public/tracking/${encodeURIComponent(token)}`, { query });
+
+/** Somebody without an account answers by a token. */
+export const answerBy = (
+  token: string,
+  body: Record<string, unknown>,
+  query: Record<string, string> = {},
+): Promise<Answer> =>
+  nobody.post(`/delivery/public/tracking/${encodeURIComponent(token)}/answer`, body, { query });
+
+export const answers = "/delivery/recipient-answers";

@@ -95,6 +95,22 @@ check("it is", waiting.status, "pending");
 check("to have ready at the door", waiting.cash_due.amount > 35_000, true);
 check("it names the street", JSON.stringify(waiting).includes("محلة ٩٠٥"), false);
 
+say("The customer is away today, and says so by the link");
+const day = waiting.wanted_days.first;
+const said = await call(
+  anonymousClient(),
+  "POST",
+  `delivery/public/tracking/${link.token}/answer`,
+  { wanted_day: day, note: "الباب الأزرق" },
+);
+check("the company has it", said.data.answer.wanted_day, day);
+const { data: [wish] } = await call(
+  ops,
+  "GET",
+  `delivery/recipient-answers?delivery_id=${delivery.id}`,
+);
+check("with the note for the courier", wish.note, "الباب الأزرق");
+
 say("The courier brings it");
 const { bulk_assignment_id } = await call(ops, "POST", "delivery/assignments/bulk", {
   driver_id: driver.id,

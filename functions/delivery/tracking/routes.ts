@@ -2,7 +2,13 @@ import { open } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { supabaseUrl } from "../../../shared/runtime/env.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
-import { operationsOrOrderer } from "../access.ts";
+import { operationsOrOrderer, staffOrDeliveryPeople } from "../access.ts";
+import {
+  AnswerByLink,
+  AnswerByLinkResponse,
+  recipientAnswers,
+  RecipientAnswersResponse,
+} from "./answer-schemas.ts";
 import {
   LinkEnded,
   MakeLinks,
@@ -53,6 +59,37 @@ export const tracking: AnyEndpoint[] = [
     response: TrackingResponse,
     errors: ["tracking_not_found"],
     run: async ({ db, params }) => ({ data: await db.call("delivery.tracking_read", params) }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/public/tracking/:token/answer",
+    summary:
+      "What the recipient wants of the parcel: another day, a word to the driver, where the door is",
+    access: open(),
+    tenant: "none",
+    params: TrackingToken,
+    body: AnswerByLink,
+    response: AnswerByLinkResponse,
+    message: "recipient_answered",
+    errors: [
+      "tracking_not_found",
+      "tracking_answers_closed",
+      "tracking_answers_used_up",
+      "invalid_wanted_day",
+    ],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("delivery.tracking_answer", { ...body, ...params }),
+    }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/recipient-answers",
+    summary:
+      "List what recipients answered, newest first; drivers, customers and institutions see those of their deliveries",
+    access: staffOrDeliveryPeople,
+    query: recipientAnswers.query,
+    response: RecipientAnswersResponse,
+    run: ({ db, query }) => recipientAnswers.answer(db, query),
   }),
 ];
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { deliveryStatuses } from "../../../shared/schemas/delivery-statuses.ts";
+import { answered } from "./answer-schemas.ts";
 
 export const MakeLinks = z.object({
   delivery_ids: z.array(Id).min(1).max(100).describe("Of a leg it is the link of its parcel"),
@@ -60,6 +61,7 @@ const Tracking = z.object({
   trackable_until: Timestamp.nullable().describe(
     "30 days after the parcel has ended; null until then",
   ),
+  ...answered,
 }).meta({ id: "Tracking" });
 
 export const TrackingResponse = z.object({ data: Tracking });

@@ -28,6 +28,7 @@ const texts = {
   amount_change_requested: "notification_amount_change_requested",
   amount_change_declined: "notification_amount_change_declined",
   amount_change_late: "notification_amount_change_late",
+  recipient_answered: "notification_recipient_answered",
   redirect_late: "notification_redirect_late",
   redirect_fee_due: "notification_redirect_fee_due",
   redirect_fee_late: "notification_redirect_fee_late",
@@ -163,6 +164,7 @@ function ofParcels(
   if (Array.isArray(holders)) {
     say("notification_holders", { holder_names: holders.map((one) => one.driver_name) });
   }
+  if (type === "recipient_answered" && payload.wanted_day) say("notification_wanted_day");
   if (payload.to_driver_name) say("notification_to_driver");
   if (typeof reason === "string" && saysReason.includes(type)) {
     // It has an end of its own in people's words.

@@ -25,17 +25,26 @@ begin
   return case when postponed_to > v_tomorrow then (v_tomorrow + delivery.morning()) at time zone app.timezone() end;
 end $$;
 
--- The day to which an attempt is postponed: from tomorrow to 30 days on, in the tenant's time zone, seen from the day on which it was agreed at
--- the door: the report may come after midnight. {postponed_to, occurred_at?} -> the day
+-- The days to which a parcel may be postponed, seen from a moment: from tomorrow to 30 days on, in the tenant's time zone. -> {first, last}
+create or replace function delivery.postponement_days(seen_from timestamptz) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_today date := (seen_from at time zone app.timezone())::date;
+begin
+  return jsonb_build_object('first', v_today + 1, 'last', v_today + 30);
+end $$;
+
+-- The day to which an attempt is postponed, seen from the day on which it was agreed at the door: the report may come after midnight.
+-- {postponed_to, occurred_at?} -> the day
 -- Fails: invalid_postponed_to {first, last}.
 create or replace function delivery.require_postponed_to(input jsonb) returns date
 language plpgsql stable set search_path = '' as $$
 declare
   v_day date := (input ->> 'postponed_to')::date;
-  v_today date := (coalesce(app.instant(input ->> 'occurred_at'), now()) at time zone app.timezone())::date;
+  v_days jsonb := delivery.postponement_days(coalesce(app.instant(input ->> 'occurred_at'), now()));
 begin
-  if v_day is null or v_day not between v_today + 1 and v_today + 30 then
-    perform app.fail('invalid_postponed_to', jsonb_build_object('field', 'postponed_to', 'first', v_today + 1, 'last', v_today + 30));
+  if v_day is null or v_day not between (v_days ->> 'first')::date and (v_days ->> 'last')::date then
+    perform app.fail('invalid_postponed_to', v_days || '{"field": "postponed_to"}');
   end if;
   return v_day;
 end $$;

@@ -14,43 +14,61 @@ end $$;
 
 revoke execute on function delivery.tracked_carrier(delivery.deliveries) from barid_caller;
 
--- A parcel as its recipient follows it, in the language that the caller asked for, else the company's: no person, no telephone and no street is in
--- it. {token}
--- -> {delivery_code, status, company, service, sender_name, destination_city, promised_at, expected_at, deliver_after, deliver_before, postponed_to,
---     picked_up_at, delivered_at, delivered_in_part, cash_due, carrier, history, ordered_at, trackable_until}
--- `cash_due` is null once nothing is to be taken any more; `trackable_until` is null until the parcel has ended.
--- Fails: tracking_not_found, as well where the service offers no tracking any more, the company is suspended, or the parcel ended 30 days ago.
-create or replace function delivery.tracking_read(input jsonb) returns jsonb
-language plpgsql security definer set search_path = '' as $$
-declare
-  v_caller text := coalesce(app.tenant_id()::text, '');
-  v_language text;
-  v_until timestamptz;
-  v_answer jsonb;
-  t tenancy.tenants;
-  d delivery.deliveries;
+-- Until when a parcel that has ended is followed: 30 days after its last step. Null of one that has not ended.
+create or replace function delivery.trackable_until(d delivery.deliveries) returns timestamptz
+language plpgsql stable set search_path = '' as $$
 begin
-  select x.* into t from delivery.tracking_links l join tenancy.tenants x on x.id = l.tenant_id
-  where l.token = input ->> 'token' and app.is_effective(x);
+  return case when delivery.has_ended(d) then (
+    select h.created_at + interval '30 days' from delivery.delivery_status_history h
+    where h.tenant_id = d.tenant_id and h.delivery_id = d.id order by h.id desc limit 1) end;
+end $$;
+
+-- The parcel of a link. From then on the transaction reads as the parcel's company, in the language that the caller asked for, else in the
+-- company's; who calls it sets the caller's company again.
+-- Fails: tracking_not_found, as well where the service offers no tracking any more, the company is suspended, or the parcel ended 30 days ago.
+create or replace function delivery.tracked_by(token text) returns delivery.deliveries
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_language text;
+begin
+  select x.* into d from delivery.tracking_links l
+  join tenancy.tenants t on t.id = l.tenant_id and app.is_effective(t)
+  join delivery.deliveries x on x.tenant_id = l.tenant_id and x.id = l.delivery_id
+  where l.token = tracked_by.token;
   if not found then
     perform app.fail('tracking_not_found');
   end if;
-  -- All of it is the company's, and is read as the company for this one moment.
-  perform set_config('app.tenant_id', t.id::text, true);
-  select x.* into d from delivery.tracking_links l join delivery.deliveries x on x.tenant_id = l.tenant_id and x.id = l.delivery_id
-  where l.token = input ->> 'token';
-  if delivery.has_ended(d) then
-    v_until := (select h.created_at + interval '30 days' from delivery.delivery_status_history h
-      where h.tenant_id = t.id and h.delivery_id = d.id order by h.id desc limit 1);
-  end if;
-  if not delivery.is_trackable(d) or v_until < now() then
+  perform set_config('app.tenant_id', d.tenant_id::text, true);
+  if not delivery.is_trackable(d) or delivery.trackable_until(d) < now() then
     perform app.fail('tracking_not_found');
   end if;
   v_language := app.settings('general', 'language') ->> 'default';
   if v_language is not null and app.request_setting('language_asked') is null then
     perform set_config('app.language', v_language, true);
   end if;
-  v_answer := delivery.tracking_to_json(d, t, v_until);
+  return d;
+end $$;
+
+revoke execute on function delivery.trackable_until(delivery.deliveries), delivery.tracked_by(text) from barid_caller;
+
+-- A parcel as its recipient follows it, in the language that the caller asked for, else the company's: no person, no telephone and no street is in
+-- it. {token}
+-- -> {delivery_code, status, company, service, sender_name, destination_city, promised_at, expected_at, deliver_after, deliver_before, postponed_to,
+--     picked_up_at, delivered_at, delivered_in_part, cash_due, carrier, history, ordered_at, trackable_until, answer, wanted_days}
+-- `cash_due` is null once nothing is to be taken any more; `trackable_until` is null until the parcel has ended; `answer` and `wanted_days` are
+-- those of delivery.tracking_answer_to_json.
+-- Fails: tracking_not_found (delivery.tracked_by).
+create or replace function delivery.tracking_read(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_caller text := coalesce(app.tenant_id()::text, '');
+  d delivery.deliveries := delivery.tracked_by(input ->> 'token');
+  t tenancy.tenants;
+  v_answer jsonb;
+begin
+  select * into strict t from tenancy.tenants x where x.id = d.tenant_id;
+  v_answer := delivery.tracking_to_json(d, t, delivery.trackable_until(d)) || delivery.tracking_answer_to_json(d);
   perform set_config('app.tenant_id', v_caller, true);
   return v_answer;
 end $$;

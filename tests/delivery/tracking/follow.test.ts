@@ -79,6 +79,8 @@ describe("a parcel", () => {
       carrier: null,
       history: [{ status: "pending", at: expect.any(String) }],
       trackable_until: null,
+      answer: null,
+      wanted_days: { first: expect.any(String), last: expect.any(String) },
     });
     const assignment = await assign(tenant, id);
     await sql`update delivery.assignments set estimated_delivery_time = '2031-01-02T14:00:00Z' where id = ${assignment}`;

@@ -98,6 +98,16 @@ export const deliveries: Mutant[] = [
     ],
   },
   {
+    name: "a recipient's answer follows the end of the parcel",
+    file: "sql/delivery/tracking/answers.sql",
+    from: "p := delivery.lock_delivery(p.id);",
+    to: "",
+    test: [
+      "tests/delivery/tracking/answers-refused.test.ts",
+      "an answer that waits for the end of its parcel comes too late",
+    ],
+  },
+  {
     name: "a return from a door is back on paper alone",
     file: "sql/delivery/deliveries/carriers.sql",
     from: "or stage = 'delivery' and d.made_at_door",

@@ -38,6 +38,13 @@ export async function addDeliveries({ one, made, tenant }: Adding): Added {
     delivery_id: delivery,
     created_by: tenant.customer.id,
   });
+  await one("delivery.recipient_answers", {
+    delivery_id: delivery,
+    wanted_day: "2031-01-02",
+    note: "The blue door",
+    latitude: 36.19,
+    longitude: 44.01,
+  });
   await one("delivery.redirects", {
     delivery_id: delivery,
     before: { recipient: { name: "Before" } },

@@ -181,6 +181,8 @@ test("leaves lists, details, receipt, label and search that answer", async () =>
     dropoff_address: { full_address: "Erased", city: "Baghdad", latitude: null, contact_info: {} },
     notes: null,
   });
+  const said = await ops.get("/delivery/recipient-answers", { query: { delivery_id: parcel.id } });
+  expect(said.body.data).toMatchObject([{ note: null, latitude: null, longitude: null, times: 1 }]);
   const links = detail.body.delivery.proofs.map(({ link }: { link: string }) => link);
   expect(links.filter((link: string) => link?.startsWith("http"))).toEqual([]);
   const paths = [

@@ -140,7 +140,7 @@ describe("notices", () => {
 
   test("have a text for every type that is written", async () => {
     const written = await sql`select distinct (regexp_matches(pg_get_functiondef(p.oid),
-        'tenancy\\.notifications.*?''(amount_change\\w*|auto_assignment\\w*|assignment\\w*|bulk_assignment\\w*|assignments\\w*|outcome\\w*|handover\\w*|pickup\\w*|return\\w*|delivery\\w*)''', 'g'))[1] as type
+        'tenancy\\.notifications.*?''(amount_change\\w*|auto_assignment\\w*|assignment\\w*|bulk_assignment\\w*|assignments\\w*|outcome\\w*|handover\\w*|pickup\\w*|return\\w*|recipient\\w*|delivery\\w*)''', 'g'))[1] as type
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       where n.nspname in ('delivery', 'private') and p.prokind = 'f' and p.prosrc like '%insert into tenancy.notifications%'
         and p.proname not in ('assigners_notify', 'redirects_late')

@@ -137,9 +137,11 @@ describe("of what is sent", () => {
       "dropoff_address_id",
       "external_reference_id",
       "from_status",
+      "location_given",
       "method",
       "net",
       "new_cod_amount",
+      "note_given",
       "number",
       "old_cod_amount",
       "payout_id",
@@ -153,6 +155,7 @@ describe("of what is sent", () => {
       "statement_id",
       "status",
       "test",
+      "wanted_day",
     ]);
   });
 
@@ -175,6 +178,7 @@ describe("of what is sent", () => {
         "price_difference",
       ],
     ],
+    ["delivery.recipient_answered", ["location_given", "note_given", "wanted_day"]],
   ])("%s has the parcel and %j, whatever else the event says", async (event_type, fields) => {
     const { secret } = await subscribeMerchant(tenant.institution, receiver.url, [event_type]);
     const mine = await parcelOf(tenant.institution);

@@ -8,8 +8,9 @@ import {
   newGround,
   stagedInWarehouse,
 } from "../../../support/deliveries.ts";
+import { dayIn } from "../../../support/outcomes.ts";
 import { saveSettings } from "../../../support/people.ts";
-import { offerTracking, tokenOf } from "../../../support/tracking.ts";
+import { answerBy, offerTracking, tokenOf } from "../../../support/tracking.ts";
 import type { Call, Calls, World } from "../call.ts";
 import { here, home } from "./services.ts";
 
@@ -138,6 +139,27 @@ export const deliveries: Calls = {
     ...tracked,
     by: "nobody",
     params: ({ tracking }) => ({ token: String(tracking) }),
+  },
+  "POST /delivery/public/tracking/:token/answer": {
+    ...tracked,
+    by: "nobody",
+    params: ({ tracking }) => ({ token: String(tracking) }),
+    body: () => ({
+      wanted_day: dayIn(3),
+      note: "Second floor, ring twice",
+      location: { latitude: 36.1911, longitude: 44.0091 },
+    }),
+  },
+  "GET /delivery/recipient-answers": {
+    before: async (world) => {
+      const made = await tracked.before!(world);
+      await answerBy(String(made.things!.tracking), {
+        wanted_day: dayIn(3),
+        note: "Second floor, ring twice",
+      });
+      return made;
+    },
+    query: ({ delivery }) => ({ delivery_id: String(delivery) }),
   },
   "POST /delivery/deliveries/:delivery_id/amount-changes": {
     ...given("in_transit", { cod_amount: 25_000 }),

@@ -54,7 +54,7 @@ export const onItsWay = async (
 /** The data of a delivery's events of a type, the oldest first. */
 export const eventsOf = async (id: string, type = "delivery.outcome") =>
   (await sql`select event_data from integration.system_events
-    where entity_id = ${id} and event_type = ${type} order by id`).map(({ event_data }) =>
+    where entity_id = ${id} and event_type = ${type} order by position`).map(({ event_data }) =>
     event_data
   );
 

@@ -208,7 +208,7 @@ describe("nothing is to be followed", () => {
     ended(await follow(token));
   });
 
-  test.each([["en", "parcel"], ["ar", "شحنة"], ["ku", "پارسڵ"]])(
+  test.each([["en", "parcel"], ["ar", "شحنة"], ["ku", "پارسەڵ"]])(
     "and is said in %s",
     async (language, word) => {
       const { body } = await follow("none", { language });

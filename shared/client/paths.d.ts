@@ -9721,6 +9721,7 @@ export interface operations {
                 order_id?: string | null; status: string;
               };
             } | null;
+            payment_link?: { entity: { id: string; reference_id?: string | null; }; } | null;
             refund?: {
               entity: {
                 /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string; id: string;

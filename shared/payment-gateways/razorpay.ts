@@ -1,6 +1,6 @@
 /**
  * Razorpay, and gateways that notify as it does: the body is signed with the webhook's secret (HMAC-SHA256,
- * lower-case hex). Payments are opened as payment links; notes carry our number into every event.
+ * lower-case hex). Payments are opened as payment links; their reference, and notes where events have them, carry our number.
  */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
@@ -51,6 +51,9 @@ const Dispute = z.object({
   ),
 });
 
+/** The link that a payment was made by; our number is its `reference_id`. */
+const PaidLink = z.object({ id: Word.min(1), reference_id: Word.nullish() });
+
 /** A notification as documented. */
 export const Notification = z.object({
   entity: Word.optional(),
@@ -59,6 +62,7 @@ export const Notification = z.object({
   contains: z.array(Word).max(20).optional(),
   payload: z.object({
     payment: z.object({ entity: Payment }).optional(),
+    payment_link: z.object({ entity: PaidLink }).optional(),
     refund: z.object({ entity: Refund }).optional(),
     dispute: z.object({ entity: Dispute }).optional(),
   }),
@@ -73,12 +77,21 @@ const LinkState = z.object({
   payments: z.array(z.object({ payment_id: Word, amount: Units, status: Word })).nullish(),
 });
 
+const paidEvents = ["payment.captured", "order.paid", "payment_link.paid"];
+
 /** Event and status together: an event says what happened, the payment in it its present status. */
 function kindOf(event: string, status: string): Facts["kind"] {
-  if ((event === "payment.captured" || event === "order.paid") && status === "captured") {
-    return "paid";
-  }
+  if (paidEvents.includes(event) && status === "captured") return "paid";
   return event === "payment.failed" && status === "failed" ? "failed" : "none";
+}
+
+/**
+ * A payment by a link has none of the link's notes, and an order of Razorpay's own: its description alone names the link, as `#` and the
+ * link's number.
+ */
+function linkDescribed({ description }: z.infer<typeof Payment>): string | undefined {
+  const number = /^#(\w{14})$/.exec(description ?? "")?.[1];
+  return number && `plink_${number}`;
 }
 
 /** Razorpay refuses a link that ends within 15 minutes; a minute is for the way and for its clock. */
@@ -117,12 +130,15 @@ function read(body: unknown): Facts {
     };
   }
   if (!payment) return { kind: "none", event };
-  const named = Array.isArray(payment.notes) ? undefined : payment.notes?.order_id ?? undefined;
+  const link = payload.payment_link?.entity;
+  const notes = Array.isArray(payment.notes) ? undefined : payment.notes;
+  const named = link?.reference_id ?? notes?.order_id ?? undefined;
   return {
     kind: kindOf(event, payment.status),
     event,
     gateway_order_id: named ?? payment.order_id ?? undefined,
-    reference: payment.order_id ?? undefined,
+    reference: link?.id ?? (named ? undefined : linkDescribed(payment)) ?? payment.order_id ??
+      undefined,
     order: named,
     transaction_id: payment.id,
     amount: String(payment.amount),

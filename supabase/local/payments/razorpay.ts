@@ -6,16 +6,18 @@ import type { Payment, Till } from "./till.ts";
 export const account = "acc_BaridLocal0001";
 export const webhookSecret = "local-webhook-secret";
 
+/** The payment has none of its link's notes, and an order that is Razorpay's own. */
 function eventOf(payment: Payment): string {
-  const [event, status] = payment.state === "paid"
-    ? ["payment.captured", "captured"]
-    : ["payment.failed", "failed"];
+  const isPaid = payment.state === "paid";
+  const [event, status] = isPaid ? ["payment_link.paid", "captured"] : ["payment.failed", "failed"];
+  const link = { id: payment.id, reference_id: payment.orderId, status: "paid" };
   return JSON.stringify({
     entity: "event",
     account_id: account,
     event,
-    contains: ["payment"],
+    contains: isPaid ? ["payment", "payment_link"] : ["payment"],
     payload: {
+      ...(isPaid ? { payment_link: { entity: link } } : {}),
       payment: {
         entity: {
           id: payment.transaction,
@@ -23,11 +25,11 @@ function eventOf(payment: Payment): string {
           amount: Number(payment.amount),
           currency: payment.currency,
           status,
-          order_id: null,
+          order_id: `order_${payment.id.slice(6)}`,
           method: "card",
-          description: payment.description,
+          description: `#${payment.id.slice(6)}`,
           email: "customer@example.test",
-          notes: { order_id: payment.orderId },
+          notes: [],
           created_at: Math.floor(Date.now() / 1000),
         },
       },

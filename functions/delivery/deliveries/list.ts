@@ -71,7 +71,6 @@ const filters = {
   delivery_flow: someOf("delivery_flow", deliveryFlows),
   carrier_type: oneOf("carrier_type", ["internal", "external"]),
   carrier_code: equal("carrier_code"),
-  external_reference_id: contains("external_reference_id"),
 };
 
 export const deliveriesList = defineList({
@@ -94,6 +93,7 @@ export const deliveriesList = defineList({
   },
   columns: {
     ...filters,
+    external_reference_id: contains("external_reference_id"),
     is_leg: flag("is_leg"),
     payer_type: oneOf("payer_type", ["sender", "receiver"]),
     payment_method: oneOf("payment_method", ["cash", "wallet", "gateway"]),

@@ -20,14 +20,15 @@ export function mailRoutes(issuer: TokenIssuer, postman: Postman): Hono {
   app.post("/otp", async (c) => {
     const { email, body } = await addressed(c.req.raw);
     const known = await findByEmail(sql, email);
-    if (!known && body.create_user !== false) {
+    if (!known) {
+      if (body.create_user === false) {
+        throw new AuthFailure(422, "otp_disabled", "Signups not allowed for otp");
+      }
       if (!config.signupEnabled) {
         throw new AuthFailure(422, "signup_disabled", "Signups not allowed for this instance");
       }
       const user_metadata = isObject(body.data) ? body.data : undefined;
       await sql.begin((transaction) => createUser(transaction, { email, user_metadata }));
-    } else if (!known) {
-      throw new AuthFailure(422, "otp_disabled", "Signups not allowed for otp");
     }
     const type = known?.email_confirmed_at ? "magiclink" : "signup";
     await sendMail(postman, email, type, c.req.query("redirect_to"));

@@ -165,7 +165,8 @@ export function storageApp({ sql, keys, dir, log }: StorageParts): Hono {
     const id = keep
       ? await objects.copyObject(sql, files, await caller(c), from, to)
       : await objects.moveObject(sql, await caller(c), from, to);
-    return c.json({ message: "Successfully moved", Id: id, Key: `${to.bucket}/${to.name}` });
+    const message = `Successfully ${keep ? "copied" : "moved"}`;
+    return c.json({ message, Id: id, Key: `${to.bucket}/${to.name}` });
   }
 
   async function send(c: Context, object: objects.ObjectRow) {

@@ -4000,7 +4000,7 @@ export interface components {
     /** This user is being added right now. Please try again in a moment. */ UserBeingAddedError: { code?: "user_being_added"; } & components["schemas"]["Error"];
     /** {field} of this user cannot be changed here. */ UserFieldFixedError: { code?: "user_field_fixed"; field?: string; } & components["schemas"]["Error"];
     /** This user is not a driver. */ UserNotDriverError: { code?: "user_not_driver"; field?: string; } & components["schemas"]["Error"];
-    /** This user does not exist. */ UserNotFoundError: { code?: "user_not_found"; } & components["schemas"]["Error"];
+    /** This user does not exist. */ UserNotFoundError: { code?: "user_not_found"; field?: string; } & components["schemas"]["Error"];
     ValidateTransfer: {
       delivery_ids?: string[] | null; destination_warehouse_id?: string | null; inventory_item_ids?: string[] | null;
       mode?: ("system_only" | "delivery_operation") | null;

@@ -4,7 +4,7 @@ import type { Definition } from "./definition.ts";
 export const tenantsErrors = {
   // Tenants and their people
   tenant_not_found: 404,
-  user_not_found: 404,
+  user_not_found: { status: 404, fields: ["field"] },
   user_already_member: 409,
   user_being_added: 409,
   account_exists: { status: 409, fields: ["field"] },

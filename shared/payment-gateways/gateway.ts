@@ -50,6 +50,8 @@ export interface Facts {
   terminal?: string;
   /** The order it names besides, which must be ours. */
   order?: string;
+  /** Our account at the gateway whose secret signed it. */
+  account?: string;
 }
 
 export interface Gateway {

@@ -86,8 +86,8 @@ function kindOf(event: string, status: string): Facts["kind"] {
 }
 
 /**
- * A payment by a link has none of the link's notes, and an order of Razorpay's own: its description alone names the link, as `#` and the
- * link's number.
+ * A payment by a link has an order of Razorpay's own, and not always the link's notes: then its description alone names the link, as `#`
+ * and the link's number.
  */
 function linkDescribed({ description }: z.infer<typeof Payment>): string | undefined {
   const number = /^#(\w{14})$/.exec(description ?? "")?.[1];

@@ -11,7 +11,7 @@ import { Notification as SignedBody } from "../../../shared/payment-gateways/raz
 import { triggerWebhookDispatch } from "../../../shared/outbound/webhook-dispatch.ts";
 import { gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
 import { EventResponse, EventsResponse, Received, Resolve, webhookEvents } from "./schemas.ts";
-import { signersOf } from "./signature.ts";
+import { claimedAccount, signersOf } from "./signature.ts";
 import { parseStrictly } from "./strict-json.ts";
 
 const maxBodyBytes = 65_536;
@@ -69,7 +69,10 @@ export const webhooks: AnyEndpoint[] = [
       const signature = request.headers.get("x-gateway-signature") ?? request.headers.get(header);
       const tenants = await signersOf(gateway.code, raw, signature ?? "");
       if (tenants.length === 0) throw new AppError("invalid_signature");
-      const facts = read(requireStorable(parseStrictly(raw)));
+      const facts = {
+        ...read(requireStorable(parseStrictly(raw))),
+        account: claimedAccount(raw),
+      };
       const text = new TextDecoder().decode(raw);
       // The bytes are what was signed: the same bytes are the same event, whatever a header calls them.
       await applyFacts(gateway.code, tenants, digest(raw), "signature", facts, text);

@@ -29,6 +29,8 @@ begin
   end if;
   if v_from = v_to then
     perform app.fail('same_driver', '{"field": "to_driver_id"}');
+  elsif not exists (select from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_to) then
+    perform app.fail('driver_not_found', '{"field": "to_driver_id"}');
   end if;
   v_held := array(select a.delivery_id from delivery.assignments a
     where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted'));
@@ -63,6 +65,9 @@ begin
   v_carried := array(select (m ->> 'delivery_id')::uuid from jsonb_array_elements(v_moving) m where (m ->> 'on_road')::boolean);
   v_plan := delivery.assignments_plan(array(select (m.line ->> 'delivery_id')::uuid
     from jsonb_array_elements(v_moving) with ordinality m (line, place) order by m.place), v_to, null, true, v_carried);
+  if v_plan ->> 'code' is not null then
+    perform app.fail(v_plan ->> 'code', '{"field": "to_driver_id"}');
+  end if;
   perform delivery.assignments_demand(v_plan, 'delivery_ids');
   -- Plan and list are in the same order.
   select jsonb_set(v_plan, '{lines}', jsonb_agg(

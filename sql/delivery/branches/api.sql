@@ -9,19 +9,26 @@ begin
     from delivery.institutions_list i where i.id = (input ->> 'id')::uuid), 'institution_not_found');
 end $$;
 
--- Refuses a processing point that does not exist or is out of use. The lock makes us and whoever
+-- Refuses a processing point, which the request names in `field`, that does not exist or is out of use. The lock makes us and whoever
 -- takes the point out of use take turns. Fails: processing_point_not_found, processing_point_inactive.
-create or replace function delivery.require_point(point_id uuid) returns void
+create or replace function delivery.require_point_in(point_id uuid, field text) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_active boolean;
 begin
   select p.is_active into v_active from delivery.transfer_processing_points p where p.id = point_id for key share;
   if not found then
-    perform app.fail('processing_point_not_found', '{"field": "default_processing_point_id"}');
+    perform app.fail('processing_point_not_found', jsonb_build_object('field', field));
   elsif not v_active then
-    perform app.fail('processing_point_inactive', '{"field": "default_processing_point_id"}');
+    perform app.fail('processing_point_inactive', jsonb_build_object('field', field));
   end if;
+end $$;
+
+-- The same of a branch's default.
+create or replace function delivery.require_point(point_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.require_point_in(point_id, 'default_processing_point_id');
 end $$;
 
 -- A branch with what it points at. {id, institution_user_id}. Fails: branch_not_found.

@@ -129,8 +129,12 @@ declare
 begin
   perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
   perform delivery.require_off_waybill(d, a, 'returned');
-  if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
-    perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
+  if v_warehouse is not null then
+    -- It stays until its receiving order is written, which holds it from then on.
+    perform from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null for key share;
+    if not found then
+      perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
+    end if;
   end if;
   if d.delivery_flow = 'customer_return' and not delivery.is_transferred(d) and v_warehouse = delivery.ends_in(d)
       or d.delivery_flow = 'pnd_inbound' and v_warehouse is not null

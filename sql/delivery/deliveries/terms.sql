@@ -51,8 +51,20 @@ begin
   end loop;
 end $$;
 
+-- The place of an address as the delivery that this one brings back has it at one of its ends; null: it is none of them. The address may be of
+-- another person, whose order the company took, and is seen by nobody else. {original_delivery_id?}
+create or replace function delivery.original_place(input jsonb, address_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select case original_place.address_id when o.dropoff_address_id then o.dropoff_snapshot when o.pickup_address_id then o.pickup_snapshot
+      when o.ordered_from_address_id then o.ordered_from_snapshot end
+    from delivery.deliveries o where o.id = (input ->> 'original_delivery_id')::uuid);
+end $$;
+
 -- The address of one end: one that exists, a place that is written down as an address of the owner, or where a
--- warehouse stands. {<end>_address_id | <end> {latitude, longitude, full_address?, ...} | <end>_warehouse_id}
+-- warehouse stands; of a return also an end of what it brings back.
+-- {<end>_address_id | <end> {latitude, longitude, full_address?, ...} | <end>_warehouse_id, original_delivery_id?}
 -- Fails: address_not_found, warehouse_not_found, delivery_place_required.
 create or replace function delivery.delivery_place(input jsonb, place text, owner uuid) returns delivery.addresses
 language plpgsql set search_path = '' as $$
@@ -69,6 +81,10 @@ begin
     end if;
   end if;
   if v_id is not null and not exists (select from delivery.usable_addresses u where u.id = v_id) then
+    v_address := jsonb_populate_record(null::delivery.addresses, delivery.original_place(input, v_id));
+    if v_address.id is not null then
+      return v_address;
+    end if;
     perform app.fail('address_not_found', jsonb_build_object('field', place || '_address_id'));
   end if;
   if v_id is null and v_at is not null then
@@ -197,8 +213,8 @@ begin
   d.pickup_zone_id := v_from.zone_id;
   d.dropoff_address_id := v_to.id;
   d.dropoff_zone_id := v_to.zone_id;
-  select to_jsonb(a) into d.pickup_snapshot from delivery.addresses_list a where a.id = v_from.id;
-  select to_jsonb(a) into d.dropoff_snapshot from delivery.addresses_list a where a.id = v_to.id;
+  d.pickup_snapshot := coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = v_from.id), delivery.original_place(input, v_from.id));
+  d.dropoff_snapshot := coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = v_to.id), delivery.original_place(input, v_to.id));
   d.pickup_warehouse_id := (input ->> 'pickup_warehouse_id')::uuid;
   d.dropoff_warehouse_id := coalesce((input ->> 'dropoff_warehouse_id')::uuid,
     case input ->> 'delivery_flow' when 'customer_return' then delivery.return_ends_in((input ->> 'original_delivery_id')::uuid, v_to.id) end);

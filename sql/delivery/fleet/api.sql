@@ -47,7 +47,7 @@ begin
     end if;
   end if;
   if input ? 'vehicle_id' and input ->> 'vehicle_id' is null and v_driver.capacity_used > 0 then
-    perform app.fail('insufficient_vehicle_capacity', '{"field": "vehicle_id"}');
+    perform app.fail('insufficient_vehicle_capacity', '{"field": "vehicle_id", "text_key": "vehicle_in_use_by_driver"}');
   end if;
   if exists (select from unnest(v_zones) g (id)
       where not exists (select from delivery.zones z where z.tenant_id = v_tenant and z.id = g.id)) then

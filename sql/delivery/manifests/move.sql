@@ -22,7 +22,7 @@ begin
     perform delivery.manifest_give(m, v_driver);
   end if;
   if v_point <> m.processing_point_id then
-    perform delivery.require_point(v_point);
+    perform delivery.require_point_in(v_point, 'destination_processing_point_id');
     update delivery.transfer_manifests set processing_point_id = v_point where tenant_id = m.tenant_id and id = m.id;
     perform delivery.manifest_event_add(m.id, 'processing_point_changed', jsonb_build_object('from', m.processing_point_id, 'to', v_point));
   end if;

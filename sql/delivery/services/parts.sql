@@ -118,9 +118,14 @@ begin
   insert into delivery.delivery_service_zones (tenant_id, service_id, zone_id)
   select distinct service.tenant_id, service.id, g.id from unnest(v_zones) g (id) where v_by_zone
   on conflict do nothing;
-  insert into delivery.delivery_service_zone_tags (tenant_id, service_id, tag_id)
-  select distinct service.tenant_id, service.id, g.id from unnest(v_tags) g (id) where v_by_tag
-  on conflict do nothing;
+  begin
+    insert into delivery.delivery_service_zone_tags (tenant_id, service_id, tag_id)
+    select distinct service.tenant_id, service.id, g.id from unnest(v_tags) g (id) where v_by_tag
+    on conflict do nothing;
+  exception when foreign_key_violation then
+    -- Somebody removed the tag since it was looked for.
+    perform app.fail('invalid_zone_tag_ids', '{"field": "zone_tag_ids"}');
+  end;
 end $$;
 
 -- Refuses ranges that end before they begin. Fails: invalid_unit_range, invalid_delivery_time_range.

@@ -160,6 +160,9 @@ begin
   insert into delivery.zone_tag_map (tenant_id, zone_id, tag_id)
   select distinct app.tenant_id(), zone_set_tags.zone_id, g.id from unnest(tag_ids) g (id)
   on conflict do nothing;
+exception when foreign_key_violation then
+  -- Somebody removed one since it was looked for.
+  perform app.fail('zone_tag_not_found');
 end $$;
 
 -- Adds a zone. {name, polygon (rings), tag_ids?} -> the zone
@@ -220,8 +223,19 @@ begin
   return jsonb_build_object('id', v_tag.id, 'name', v_tag.name, 'created_at', v_tag.created_at);
 end $$;
 
+-- Locks a tag of the caller's company: who gives it to a service or a zone at the same moment waits, and does not find it any more. -> false where
+-- there is none. SECURITY DEFINER: nobody changes tags, which a lock asks for.
+create or replace function delivery.lock_zone_tag(tag uuid) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform from delivery.zone_tags t where t.tenant_id = app.tenant_id() and t.id = tag for update;
+  return found;
+end $$;
+
+grant execute on function delivery.lock_zone_tag(uuid) to barid_caller;
+
 -- Removes a tag, also from the zones that carry it. {id} -> {id}. Fails: zone_tag_not_found, zone_tag_in_use (services
--- choose their zones by it; their codes are named, the first ten).
+-- choose their zones by it; their codes are named, the first ten). Locks: the tag.
 create or replace function delivery.zone_tag_remove(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -229,7 +243,7 @@ declare
   v_id uuid := (input ->> 'id')::uuid;
   v_services jsonb;
 begin
-  if not exists (select from delivery.zone_tags t where t.tenant_id = v_tenant and t.id = v_id) then
+  if not delivery.lock_zone_tag(v_id) then
     perform app.fail('zone_tag_not_found');
   end if;
   select jsonb_agg(u.code order by u.code) into v_services from (
@@ -243,10 +257,6 @@ begin
   delete from delivery.zone_tag_map m where m.tenant_id = v_tenant and m.tag_id = v_id;
   delete from delivery.zone_tags t where t.tenant_id = v_tenant and t.id = v_id;
   return jsonb_build_object('id', v_id);
-exception when foreign_key_violation then
-  -- A service or a zone took it meanwhile.
-  perform app.fail('zone_tag_in_use', jsonb_build_object('services', '[]'::jsonb));
-  return null;
 end $$;
 
 -- Nobody calls these but other functions and triggers.

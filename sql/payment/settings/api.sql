@@ -54,11 +54,9 @@ begin
       and g.webhook_secret_print is distinct from input ->> 'webhook_secret_print'
       and not coalesce(input -> 'webhook_secret_prints' ? g.webhook_secret_print, false) then
     g.previous_webhook_secret := g.secrets ->> 'webhook_secret';
-    -- One that others have seen is exchanged and forgotten at once.
-    if (input ->> 'forget_previous_secret')::boolean then
-      g.previous_webhook_secret := null;
-    end if;
-  elsif (input ->> 'forget_previous_secret')::boolean then
+  end if;
+  -- Also what this call has just put there: a secret that others have seen is exchanged and forgotten at once.
+  if (input ->> 'forget_previous_secret')::boolean then
     g.previous_webhook_secret := null;
     g.previous_accounts := '{}';
   end if;

@@ -147,7 +147,7 @@ end $$;
 create or replace function money.lock_gateway_transaction(p_code text, p_transaction text) returns void
 language plpgsql set search_path = '' as $$
 begin
-  if p_transaction is not null then
+  if p_transaction <> '' then
     perform pg_advisory_xact_lock(hashtextextended('gateway transaction ' || p_code || ' ' || p_transaction, 0));
   end if;
 end $$;
@@ -184,7 +184,7 @@ end $$;
 -- is sent again: what was in its way, a wrong terminal, say, may have been set right.
 -- p_tenants: whose secret verified it, or whose gateway answered. facts: {kind paid|failed|refunded|none, event,
 -- gateway_order_id?, reference?, transaction_id?, refund_id?, amount (text), unit major|minor, currency, terminal?,
--- order?}. -> {outcome, reason}; outcome duplicate for an event that was there before and has its end.
+-- order?, account? (the one whose secret signed it)}. -> {outcome, reason}; outcome duplicate for an event that was there before and has its end.
 create or replace function money.payment_apply(p_code text, p_tenants uuid[], p_key text, p_proof text, facts jsonb, p_raw text default null)
 returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -213,6 +213,8 @@ begin
       where x.tenant_id = any (p_tenants) and x.order_id = app.as_uuid(facts ->> 'order') and x.type = 'ORDER') end;
   select * into p from money.payments x
   where x.id = any (v_named) and x.gateway_code = p_code and x.tenant_id = any (p_tenants)
+    -- The secret of an account speaks of what was opened there: that of a former one pays nothing that was opened since.
+    and coalesce(x.gateway_account = facts ->> 'account', true)
   order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc,
     coalesce(facts ->> 'reference' in (x.gateway_order_id, x.gateway_reference), false) desc,
     x.gateway_transaction_id is not distinct from facts ->> 'transaction_id' desc, x.status = 'pending' desc, x.created_at desc limit 1;
@@ -233,8 +235,10 @@ begin
     return jsonb_build_object('outcome', 'duplicate');
   end if;
   if p.id is null then
+    -- A company may sell elsewhere by the same account: a payment that names no number of the form of ours is none of ours.
     update money.payment_webhook_events e set reason = 'payment_unknown',
-      outcome = case when facts ->> 'kind' in ('paid', 'refunded') then 'unmatched' else 'ignored' end
+      outcome = case when facts ->> 'kind' = 'refunded' or facts ->> 'kind' = 'paid' and (facts ->> 'order' is not null
+        or facts ->> 'gateway_order_id' ~ '^[0-9]{12,18}$') then 'unmatched' else 'ignored' end
     where e.id = v_event returning e.outcome, e.reason into v_end;
     if v_is_new then
       perform money.unmatched_announce(v_event);

@@ -12,7 +12,8 @@ begin
   select * into e from money.payment_webhook_events x where x.tenant_id = v_tenant and x.id = p_event;
   if e.outcome <> 'unmatched' or exists (
       select from money.payment_webhook_events x
-      where x.tenant_id = v_tenant and x.payment_id = e.payment_id and x.id <> e.id and x.outcome = 'unmatched' and x.resolution is null
+      where x.tenant_id = v_tenant and x.gateway_code = e.gateway_code and x.payment_id is not distinct from e.payment_id and x.id <> e.id
+        and x.outcome = 'unmatched' and x.resolution is null
         and x.facts ->> 'kind' = e.facts ->> 'kind' and x.facts ->> 'transaction_id' = e.facts ->> 'transaction_id'
         and x.facts ->> 'refund_id' is not distinct from e.facts ->> 'refund_id') then
     return;
@@ -240,7 +241,7 @@ begin
   e := money.lock_unmatched_event(v_id);
   update money.payment_webhook_events x set resolution = input ->> 'resolution', resolution_note = input ->> 'note',
     action = input ->> 'action', resolved_by = app.user_id(), resolved_at = now()
-  where x.tenant_id = v_tenant and (x.id = e.id or (x.payment_id = e.payment_id
+  where x.tenant_id = v_tenant and (x.id = e.id or (x.gateway_code = e.gateway_code and x.payment_id is not distinct from e.payment_id
     and x.outcome = 'unmatched' and x.resolution is null and x.facts ->> 'kind' = e.facts ->> 'kind'
     and x.facts ->> 'transaction_id' = e.facts ->> 'transaction_id' and x.facts ->> 'refund_id' is not distinct from e.facts ->> 'refund_id'));
   return (select to_jsonb(l) from money.webhook_events_list l where l.id = e.id);

@@ -1,9 +1,9 @@
 -- Orders that the clock ends.
 
 -- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. One that money came for
--- which somebody has to look at stays open until that is settled, and one whose gateway has not answered since the payment's end until it
--- has, three days at most: it may have been paid while nothing here could be notified. A few hundred at a time; one that somebody is
--- at work on is left to them. Answers how many. Run by cron.
+-- which somebody has to look at stays open until that is settled, and one whose page at the gateway is open, or whose gateway has not answered
+-- since the payment's end, until it has, three days at most: it may have been paid while nothing here could be notified. A few hundred at a
+-- time; one that somebody is at work on is left to them. Answers how many. Run by cron.
 create or replace function storefront.orders_expire() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -24,7 +24,7 @@ begin
         and not storefront.order_has_unmatched_payment(o)
         and not (o.created_at > now() - interval '72 hours' and exists (
           select from money.payments p
-          where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.expires_at <= now() and p.final_answer_at is null
+          where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and (p.expires_at > now() or p.final_answer_at is null)
             and money.payment_may_come(p)))
       order by o.created_at limit 500 for no key update skip locked
     ), ended as (

@@ -100,7 +100,7 @@ begin
   elsif p_amount > v_left then
     perform app.fail('refund_too_high', jsonb_build_object('field', 'amount', 'amount', v_left, 'currency', o.currency));
   end if;
-  return storefront.order_give_back(o, coalesce(p_amount, v_left), p_note, p_hash);
+  return storefront.order_give_back(o, coalesce(p_amount, nullif(storefront.order_refund_due(o), 0), v_left), p_note, p_hash);
 end $$;
 
 -- The same by hand. What is given beyond the price of goods that are missing by then is goodwill, as long as something of the payment is left:

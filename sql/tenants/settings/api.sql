@@ -172,7 +172,7 @@ begin
   end if;
 end $$;
 
--- Ids named by patches must exist in the tenant. Services are held until the end, so that none is deleted
+-- Ids named by patches must exist in the tenant. Services and the warehouse are held until the end, so that none is deleted
 -- while a setting begins to name it. [{module, group, settings}]. Fails: invalid_reference.
 create or replace function tenancy.require_references(patches jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -197,13 +197,17 @@ begin
     select s.id from delivery.delivery_services s
     where s.deleted_at is null and s.id in (select app.as_uuid(n.id) from named n where n.thing = 'service')
     order by s.id for share
+  ), held_warehouses as (
+    select w.id from warehousing.warehouses w
+    where w.deleted_at is null and w.id in (select app.as_uuid(n.id) from named n where n.thing = 'warehouse')
+    for key share
   )
   select n.field into v_missing
   from named n
   where not case n.thing
     when 'service' then app.as_uuid(n.id) in (select h.id from held h)
     when 'driver' then exists (select from delivery.drivers d where d.user_id = app.as_uuid(n.id) and d.status = 'active')
-    when 'warehouse' then exists (select from warehousing.warehouses w where w.id = app.as_uuid(n.id) and w.deleted_at is null)
+    when 'warehouse' then app.as_uuid(n.id) in (select h.id from held_warehouses h)
     when 'currency' then exists (select from tenancy.currencies c where c.code = n.id) and not exists (
       select from tenancy.system_settings y
       where y.key = 'currencies.enabled' and jsonb_typeof(y.value) = 'array' and not y.value ? n.id)

@@ -221,9 +221,11 @@ declare
   v_id uuid := (input ->> 'assignment_id')::uuid;
   v_cage warehousing.bins := warehousing.lock_sorting_assignment(s, v_id);
 begin
-  if v_cage.filled_capacity > 0 or exists (select from warehousing.sorting_scans n
-      where n.tenant_id = s.tenant_id and n.session_id = s.id and n.assignment_id = v_id) then
+  if v_cage.filled_capacity > 0 then
     perform app.fail('cage_not_empty');
+  elsif exists (select from warehousing.sorting_scans n
+      where n.tenant_id = s.tenant_id and n.session_id = s.id and n.assignment_id = v_id) then
+    perform app.fail('cage_not_empty', '{"text_key": "cage_was_used"}');
   end if;
   delete from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = v_id;
   update warehousing.bins b set is_active = false where b.tenant_id = s.tenant_id and b.id = v_cage.id;

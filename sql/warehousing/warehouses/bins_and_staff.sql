@@ -78,7 +78,7 @@ begin
   perform from tenancy.tenant_users u
   where u.user_id = (input ->> 'user_id')::uuid and u.tenant_user_type = 'staff' and u.is_active;
   if not found then
-    perform app.fail('user_not_found');
+    perform app.fail('user_not_found', '{"field": "user_id", "text_key": "user_no_active_staff"}');
   end if;
   insert into warehousing.warehouse_staff (tenant_id, warehouse_id, user_id, employee_id, role)
   values (app.tenant_id(), (input ->> 'warehouse_id')::uuid, (input ->> 'user_id')::uuid, input ->> 'employee_id', input ->> 'role')

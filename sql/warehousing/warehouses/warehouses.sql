@@ -58,6 +58,9 @@ begin
   where w.id = (input ->> 'id')::uuid and w.deleted_at is null for no key update;
   if not found then
     perform app.fail('warehouse_not_found');
+  elsif v_warehouse.address_id <> v_from then
+    -- Another call has moved it, and its parcels, since: where this one moves it from is to be asked again.
+    raise exception 'warehouse % was moved meanwhile', v_warehouse.id using errcode = 'serialization_failure';
   end if;
   v_wanted := jsonb_populate_record(v_warehouse, input);
   perform warehousing.require_room(v_wanted.total_capacity, v_wanted.available_capacity, input);

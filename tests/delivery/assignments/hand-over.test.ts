@@ -120,7 +120,9 @@ describe("handing a list over", () => {
         .toFailWith(404, "assignment_not_found");
     }
     for (const id of [randomUUID(), other.driver.id]) {
-      expect(await handOver(from, id)).toFailWith(404, "driver_not_found");
+      const nobody = await handOver(from, id);
+      expect(nobody).toFailWith(404, "driver_not_found");
+      expect(nobody.body.field).toBe("to_driver_id");
       expect(await tenant.ops.post(`${path}/driver/${id}/hand-over`, { to_driver_id: to.id }))
         .toFailWith(404, "driver_not_found");
     }

@@ -99,7 +99,10 @@ describe("a vehicle", () => {
     );
     const refused = await tenant.ops.patch(`${path}/${id}`, { vehicle_id: null });
     expect(refused).toFailWith(409, "insufficient_vehicle_capacity");
-    expect(refused.body.field).toBe("vehicle_id");
+    expect(refused.body).toMatchObject({
+      field: "vehicle_id",
+      message: "The driver carries deliveries, and needs the vehicle until they are done.",
+    });
     expect((await storedDriver(id)).vehicle_id).toBe(vehicle);
     await sql`update delivery.drivers set capacity_used = 0 where user_id = ${id}`;
     expect(await tenant.ops.patch(`${path}/${id}`, { vehicle_id: null })).toSucceed(200);

@@ -85,8 +85,9 @@ test("with another processing point in one call, all or nothing", async () => {
   const other = await newProcessingPoint(tenant);
   const both = { destination_processing_point_id: other };
   expect(await give(id, randomUUID(), both)).toFailWith(404, "driver_not_found");
-  expect(await give(id, to.id, { destination_processing_point_id: randomUUID() }))
-    .toFailWith(404, "processing_point_not_found");
+  const nowhere = await give(id, to.id, { destination_processing_point_id: randomUUID() });
+  expect(nowhere).toFailWith(404, "processing_point_not_found");
+  expect(nowhere.body.field).toBe("destination_processing_point_id");
   const [before] = await sql`select processing_point_id, driver_id from delivery.transfer_manifests
     where id = ${id}`;
   expect(before).toEqual({ processing_point_id: point, driver_id: tenant.driver.id });

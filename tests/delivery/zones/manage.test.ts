@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
+import { overlapping } from "../../support/overlapping.ts";
 import { newService } from "../../support/money.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import {
@@ -186,6 +187,38 @@ describe("removing a tag", () => {
     expect(kept.body.message).toContain(kept.body.services[0]);
     await sql`update delivery.delivery_services set deleted_at = now() where id = ${service}`;
     expect(await mine.ops.delete(`${tagsPath}/${used}`)).toSucceed(200);
+  });
+
+  test("and a service that takes it at the same moment: one of them comes too late", async () => {
+    const mine = await newTenant();
+    const [tag, service] = [await made(mine, "Wanted"), await newService(mine)];
+    const taken = await overlapping(
+      (session) =>
+        session`insert into delivery.delivery_service_zone_tags (tenant_id, service_id, tag_id)
+          values (${mine.id}, ${service}, ${tag})`,
+      () => mine.ops.delete(`${tagsPath}/${tag}`),
+    );
+    expect(taken).toFailWith(409, "zone_tag_in_use");
+
+    const gone = await made(mine, "Gone");
+    const late = await overlapping(
+      async (session) => {
+        await session`select from delivery.zone_tags where id = ${gone} for update`;
+        await session`delete from delivery.zone_tags where id = ${gone}`;
+      },
+      () =>
+        mine.ops.put(`/delivery/services/${service}`, {
+          zone_access_mode: "select_zones",
+          zone_selector_type: "tag",
+          zone_tag_ids: [gone],
+        }),
+    );
+    expect(late.status).toBeGreaterThanOrEqual(400);
+    expect(late.status).toBeLessThan(500);
+    expect(
+      await sql`select from delivery.delivery_services
+      where id = ${service} and zone_access_mode = 'select_zones'`,
+    ).toHaveLength(0);
   });
 
   test("is the office's, of its own tags", async () => {

@@ -101,3 +101,38 @@ test("accounts of before are forgotten with the secret of before, and are ten at
     where tenant_id = ${shop.tenant.id} and entity = 'money.payment_gateways'`;
   expect(log.map(({ text }) => text).join()).not.toContain("s1.");
 });
+
+/** The name of an account that no other shop has. */
+const unused = () => `acc_${crypto.randomUUID().slice(0, 8)}`;
+
+test("an event of the account before pays nothing that was opened at the new one", async () => {
+  const account = unused();
+  await put("razorpay", {
+    settings: { account_id: account },
+    secrets: { webhook_secret: "new" },
+  });
+  const placed = await placeOrder(shop, "razorpay");
+  expect(await hear(placed, shop.account, "local-webhook-secret")).toEqual(received);
+  expect(await standing(placed.id)).toMatchObject(pending);
+  expect(await hear(placed, account, "new")).toEqual(received);
+  expect(await standing(placed.id)).toMatchObject(paid);
+});
+
+test.each([
+  ["with a new secret", { secrets: { webhook_secret: "third" } }],
+  ["with another account", {
+    settings: { account_id: unused() },
+    secrets: { webhook_secret: "third" },
+  }],
+])("what was before is forgotten %s as well", async (_, change) => {
+  const account = unused();
+  await put("razorpay", {
+    settings: { account_id: account },
+    secrets: { webhook_secret: "new" },
+  });
+  const placed = await placeOrder(shop, "razorpay");
+  const data = await put("razorpay", { ...change, forget_previous_secret: true });
+  expect(data).toMatchObject({ has_previous_webhook_secret: false, previous_accounts: [] });
+  expect((await hear(placed, account, "new")).status).toBe(401);
+  expect((await hear(placed, shop.account, "local-webhook-secret")).status).toBe(401);
+});

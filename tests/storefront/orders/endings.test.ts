@@ -182,5 +182,20 @@ test("if the shop's wallet is short, the order ends all the same and shows the a
     where entity_id = ${id} and event_type = 'order.refund_due'`;
   expect(event!.event_data).toMatchObject({ amount: 10_000 });
   await isDue(shop, id, customer, 10_000);
+
+  // The goods that were delivered stay paid.
+  const filled = await tenant.admin.post(
+    `/delivery/wallets/${wallet}/adjust`,
+    { amount: house, direction: "credit", reason: "From the bank" },
+    { headers: { "idempotency-key": randomUUID() } },
+  );
+  expect(filled.status).toBeLessThan(300);
+  const refund = () => tenant.admin.post(`/storefront/orders/${id}/refund`, {});
+  expect((await refund()).body.data.order).toMatchObject({
+    refunded_amount: 10_000,
+    refund_due_amount: 0,
+  });
+  expect(await walletOf(tenant, customer.id)).toBe(10_000);
+  await isDue(shop, id, customer, 0);
   await checkAll(tenant);
 });

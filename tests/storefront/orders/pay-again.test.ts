@@ -100,6 +100,29 @@ test("none is opened once the order's day is over", async () => {
   }
 });
 
+test("one that is opened in the last minutes of the day holds the order until it ends", async () => {
+  const shop = await newCardShop();
+  const placed = await placeOrder(shop, "gatewayone");
+  await decline(placed.instructions);
+  await hoursLater(placed, 23.95);
+  const late = await again(shop, placed);
+  expect(late.body.instructions.redirect_url).toMatch(/^http/);
+  const left = Date.parse(late.body.instructions.expires_at) - Date.now();
+  expect(left).toBeGreaterThan(15 * 60_000);
+  const statusOf = async () => {
+    await sql`select storefront.orders_expire()`;
+    const [{ status }] =
+      await sql`select status from storefront.storefront_orders where id = ${placed.id}`;
+    return status;
+  };
+  await hoursLater(placed, 0.1);
+  expect(await statusOf()).toBe("pending");
+  await hoursLater(placed, 0.3);
+  expect(await statusOf()).toBe("pending");
+  await sql`select money.payment_answered(id) from money.payments where order_id = ${placed.id}`;
+  expect(await statusOf()).toBe("cancelled");
+});
+
 test("a gateway is asked for no fraction of what it counts by", async () => {
   const shop = await newShop({
     settings: { "general.currency": { currency_code: "IQD", decimals: 3 } },

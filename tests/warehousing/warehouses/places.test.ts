@@ -209,7 +209,12 @@ describe("staff", () => {
 
   test("are members of staff of the tenant, named by those who run the warehouse", async () => {
     for (const user_id of [tenant.driver.id, tenant.customer.id, other.staff.id, randomUUID()]) {
-      expect(await tenant.ops.post(staff, { user_id })).toFailWith(404, "user_not_found");
+      const answer = await tenant.ops.post(staff, { user_id });
+      expect(answer).toFailWith(404, "user_not_found");
+      expect(answer.body).toMatchObject({
+        field: "user_id",
+        message: "No active member of staff of the company has this id.",
+      });
     }
     await expectRefused(tenant.ops, { method: "POST", path: staff }, [
       [{}, "user_id", "validation_failed"],

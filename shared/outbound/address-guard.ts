@@ -98,7 +98,9 @@ export async function vet(text: string, options: GuardOptions = {}): Promise<Vet
   }
   if (!local && url.protocol !== "https:") throw new AddressRefused("not https");
   if (!local && !portsAllowed.includes(url.port)) throw new AddressRefused("not a port for https");
-  return { url, address: found[0].address, family: found[0].family as 4 | 6 };
+  // Not everywhere that functions run is there a way to addresses of IPv6, and one alone is tried.
+  const { address, family } = found.find(({ family }) => family === 4) ?? found[0];
+  return { url, address, family: family as 4 | 6 };
 }
 
 async function lookUp(host: string): Promise<{ address: string; family: number }[]> {

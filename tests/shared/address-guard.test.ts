@@ -56,6 +56,16 @@ describe("a name", () => {
     expect(vetted.url.href).toBe("https://hook.example:8443/a?b");
   });
 
+  test.each([
+    ["2606:4700::1111", "8.8.8.8"],
+    ["8.8.8.8", "2606:4700::1111"],
+  ])("of both families is called by IPv4: %s, %s", async (...addresses) => {
+    expect(await vet("https://hook.example/", to(...addresses)))
+      .toMatchObject({ address: "8.8.8.8", family: 4 });
+    expect(await vet("https://hook.example/", to("2606:4700::1111")))
+      .toMatchObject({ address: "2606:4700::1111", family: 6 });
+  });
+
   test("that changed its meaning is checked anew each time", async () => {
     const answers = ["8.8.8.8", "127.0.0.1"];
     const resolve = () => Promise.resolve([{ address: answers.shift()!, family: 4 }]);

@@ -3566,7 +3566,7 @@ export interface components {
     SettleCash: {
       cod_collection_ids?: string[] | null; driver_id?: string | null; notes?: string | null;
       /** Number on the paper or in the other system */ reference?: string | null;
-      /** Who took the cash, unless it is the caller. Settling by wallet, nobody does, and it counts for nothing */ remitted_to_user_id?: string | null;
+      /** Who took the cash, unless it is the caller. Settling by wallet, nobody does: one that could not take it is refused, any other kept nowhere */ remitted_to_user_id?: string | null;
       scope: "selected" | "all";
     };
     /** This settlement has already been reversed. */ SettlementAlreadyReversedError: { code?: "settlement_already_reversed"; } & components["schemas"]["Error"];

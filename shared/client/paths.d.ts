@@ -1816,7 +1816,7 @@ export interface components {
     CreateAssignment: {
       delivery_id: string;
       /** May be left out where the tenant's default driver carries manifest parcels into the warehouse */ driver_id?: string | null;
-      estimated_delivery_time?: string | null; estimated_pickup_time?: string | null; notes?: string | null;
+      estimated_delivery_time?: (string) | null; estimated_pickup_time?: (string) | null; notes?: string | null;
       /** Takes what an automatic assignment has only offered from the driver who was asked */ replace_offer?: boolean | null;
       /** Place among the driver's stops, from 1 */ sequence_number?: number | null; vehicle_id?: string | null;
     };
@@ -1983,7 +1983,8 @@ export interface components {
       package_barcodes?: string[] | null; source_warehouse_id: string;
     };
     CreatePickingOrder: {
-      assigned_to?: string | null; due_date?: string | null; /** Number in the system that the record came from */ external_reference?: string | null;
+      assigned_to?: string | null; /** A time, or a day: until it ends */ due_date?: (string) | null;
+      /** Number in the system that the record came from */ external_reference?: string | null;
       item_details: {
         bin_id: string; item_id: string;
         /** The picked quantity; without it what was recorded stays. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;
@@ -3566,7 +3567,7 @@ export interface components {
     SettleCash: {
       cod_collection_ids?: string[] | null; driver_id?: string | null; notes?: string | null;
       /** Number on the paper or in the other system */ reference?: string | null;
-      /** Who took the cash, unless it is the caller. Settling by wallet, nobody does, and it counts for nothing */ remitted_to_user_id?: string | null;
+      /** Who took the cash, unless it is the caller. Settling by wallet, nobody does: one that could not take it is refused, any other kept nowhere */ remitted_to_user_id?: string | null;
       scope: "selected" | "all";
     };
     /** This settlement has already been reversed. */ SettlementAlreadyReversedError: { code?: "settlement_already_reversed"; } & components["schemas"]["Error"];
@@ -3908,7 +3909,8 @@ export interface components {
       } & { [key: string]: unknown; };
     };
     UpdatePickingOrder: {
-      assigned_to?: string | null; due_date?: string | null; /** Number in the system that the record came from */ external_reference?: string | null;
+      assigned_to?: string | null; /** A time, or a day: until it ends */ due_date?: (string) | null;
+      /** Number in the system that the record came from */ external_reference?: string | null;
       item_details?: {
         bin_id: string; item_id: string;
         /** The picked quantity; without it what was recorded stays. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;

@@ -8,6 +8,7 @@ import { Buffer } from "node:buffer";
 import type postgres from "postgres";
 import { AppError } from "../errors/errors.ts";
 import { databasePrepare } from "../runtime/env.ts";
+import { isStorableJson, unstorablePath } from "../schemas/storable.ts";
 import { isAccepted } from "./api-keys.ts";
 import { JsonText } from "./json-text.ts";
 import {
@@ -103,25 +104,6 @@ function send(sql: postgres.Sql, kind: Statement, request: string) {
   return sql.unsafe(statements[kind](literal));
 }
 
-/**
- * Characters that JSON can escape and no text of PostgreSQL holds: NUL, and one half of a character. JSON.stringify
- * escapes halves alone; a backslash of the text itself comes doubled.
- */
-const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
-
-/** The path of the first text in what a core gets that cannot be stored; of a name that cannot, what has it. */
-function unstorableField(input: unknown, path: string[] = []): string {
-  if (typeof input === "object" && input !== null) {
-    for (const [key, value] of Object.entries(input)) {
-      if (unstorable.test(JSON.stringify(key))) break;
-      if (unstorable.test(JSON.stringify(value) ?? "")) {
-        return unstorableField(value, [...path, key]);
-      }
-    }
-  }
-  return path.join(".") || "input";
-}
-
 /** A deadlock or a serialization failure is undone and may be tried again; a lost connection once. */
 export const maxClashAttempts = 5;
 export const maxLostAttempts = 2;
@@ -152,8 +134,9 @@ export async function execute(
   for (let attempt = 1;; attempt++) {
     const callId = `${processId}/${++calls}`;
     const request = JSON.stringify({ claims: { ...claims, call_id: callId }, ...asked });
-    if (unstorable.test(request)) {
-      throw new AppError("validation_failed", { field: unstorableField(asked.input) });
+    if (!isStorableJson(request)) {
+      const field = unstorablePath(asked.input)?.join(".") || "input";
+      throw new AppError("validation_failed", { field });
     }
     let answer: Answer | Refused;
     try {

@@ -14,6 +14,7 @@ import {
   readJsonBytes,
   withoutUnrecognized,
 } from "../schemas/input.ts";
+import { requireStorableInput } from "../schemas/storable.ts";
 import { ignoredFields, ignoredParameters, unknownPaths } from "../schemas/unknown-fields.ts";
 import { expectedVersions } from "./etag.ts";
 
@@ -165,6 +166,10 @@ export async function readInput(
   const { body, refused } = endpoint.body && !endpoint.rawBodyMaxBytes
     ? bodyOf(endpoint.method, endpoint.body, json, keyed)
     : { body: {} };
+  requireStorableInput(accepted.params, params);
+  requireStorableInput(accepted.query, declared);
+  // One that is refused already is compared with what is remembered.
+  if (!unknown.refused && !refused) requireStorableInput(body, json);
   return {
     ignored,
     refused: unknown.refused ?? refused,

@@ -1,6 +1,7 @@
 /** Reads a request's input within limits and says in the caller's words what is wrong with it. */
 import type { z } from "zod";
 import { reasonOf } from "./reasons.ts";
+import { isStorable } from "./storable.ts";
 import { AppError, isErrorCode } from "../errors/errors.ts";
 
 /** Bytes of a request body: 1 MiB. */
@@ -42,10 +43,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 
 /** The JSON value, where PostgreSQL can keep its texts: none holds NUL or half of a surrogate pair. Fails with invalid_json. */
 export function requireStorable(value: unknown): unknown {
-  // JSON.stringify escapes both, and a backslash of a text twice.
-  if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/.test(JSON.stringify(value))) {
-    throw new AppError("invalid_json");
-  }
+  if (!isStorable(value)) throw new AppError("invalid_json");
   return value;
 }
 

@@ -165,6 +165,14 @@ begin
   return case when length(value) = 10 then value else ((app.instant(value) at time zone app.timezone())::date)::text end;
 end $$;
 
+-- Until when something is promised: an instant as it is, a day until it ends in the tenant's time zone, the last one that can be answered
+-- until it ends everywhere.
+create or replace function app.promised_until(value text) returns timestamptz
+language plpgsql stable strict set search_path = '' as $$
+begin
+  return least(app.day_end(value) - interval '1 microsecond', '9999-12-31 23:59:59.999999+00');
+end $$;
+
 -- The upper end of a filter, exclusive: of a day the start of the next one, of an instant a microsecond later, so that both are included.
 create or replace function app.day_end(value text) returns timestamptz
 language plpgsql stable set search_path = '' as $$

@@ -11,8 +11,8 @@ import {
   someOf,
 } from "../../../shared/api/list.ts";
 import {
+  DayOrKeptInstant,
   Id,
-  Instant,
   Latitude,
   Longitude,
   LongText,
@@ -38,14 +38,16 @@ const ReplaceOffer = z.boolean().nullish().describe(
 );
 const DeliveryIds = z.array(Id).min(1).max(1_000);
 
+const PromisedUntil = DayOrKeptInstant.describe("A time, or a day: until it ends");
+
 export const CreateAssignment = z.object({
   delivery_id: Id,
   driver_id: Id.nullish().describe(
     "May be left out where the tenant's default driver carries manifest parcels into the warehouse",
   ),
   vehicle_id: Id.nullish(),
-  estimated_pickup_time: Instant.nullish(),
-  estimated_delivery_time: Instant.nullish(),
+  estimated_pickup_time: PromisedUntil.nullish(),
+  estimated_delivery_time: PromisedUntil.nullish(),
   sequence_number: Position.nullish(),
   notes: LongText.nullish(),
   replace_offer: ReplaceOffer,

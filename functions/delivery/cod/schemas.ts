@@ -102,7 +102,7 @@ export const Settle = z.object({
   driver_id: DriverIdFilter.nullish(),
   remitted_to_user_id: Id.nullish().meta({
     description:
-      "Who took the cash, unless it is the caller. Settling by wallet, nobody does, and it counts for nothing",
+      "Who took the cash, unless it is the caller. Settling by wallet, nobody does: one that could not take it is refused, any other kept nowhere",
   }),
   notes: LongText.nullish(),
   // Empty is none, as it is of notes.

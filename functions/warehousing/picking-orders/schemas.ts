@@ -2,6 +2,7 @@ import { z } from "zod";
 import { asciiDigits } from "../../../shared/schemas/digits.ts";
 import { defineList, flag, foundBy, id, type ListQuery, someOf } from "../../../shared/api/list.ts";
 import {
+  DayOrKeptInstant,
   Id,
   Instant,
   LongText,
@@ -54,7 +55,7 @@ const Voluntary = z.object({
   assigned_to: Id.nullable(),
   picking_progress: Progress.nullable(),
   notes: LongText.nullable(),
-  due_date: Instant.nullable(),
+  due_date: DayOrKeptInstant.nullable().describe("A time, or a day: until it ends"),
 }).partial();
 
 export const CreatePickingOrder = z.object({

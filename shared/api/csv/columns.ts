@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { numberText } from "../../schemas/digits.ts";
 import { parseJson } from "../../schemas/input.ts";
 import { jsonSchemaOf, moneyMark } from "../../schemas/json-schema.ts";
+import { isStorable } from "../../schemas/storable.ts";
 
 /** The part of JSON Schema that zod writes. */
 interface Schema {
@@ -92,13 +93,10 @@ function valueOf(cell: string, options: Schema[]): unknown {
   return cell;
 }
 
-/** Escapes of what the database cannot store: NUL, and halves of surrogate pairs. */
-const unstorable = /(?<!\\)(\\\\)*\\u(0000|d[89a-f])/i;
-
 function fromJson(cell: string): unknown {
   try {
     const value = parseJson(new TextEncoder().encode(cell));
-    return unstorable.test(JSON.stringify(value)) ? cell : value;
+    return isStorable(value) ? value : cell;
   } catch {
     return cell;
   }

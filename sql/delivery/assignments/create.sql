@@ -40,7 +40,7 @@ begin
   insert into delivery.assignments (id, tenant_id, delivery_id, driver_id, vehicle_id, bulk_assignment_id, status, sequence_number,
     units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by, handed_over_from, responded_at)
   select l.id, v_tenant, l.delivery_id, v_driver, v_vehicle, v_bulk, v_status, l.sequence_number, l.units,
-    app.instant(l.estimated_pickup_time), app.instant(l.estimated_delivery_time), l.notes, v_actor, l.handed_over_from,
+    app.promised_until(l.estimated_pickup_time), app.promised_until(l.estimated_delivery_time), l.notes, v_actor, l.handed_over_from,
     case when v_accepted then clock_timestamp() end
   from jsonb_to_recordset(v_lines) l (id uuid, delivery_id uuid, units numeric, sequence_number integer,
     estimated_pickup_time text, estimated_delivery_time text, notes text, handed_over_from uuid);

@@ -130,10 +130,10 @@ end $$;
 -- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves but for a shortage that was resolved
 -- so; what an open count found missing is the driver's shortage until the handover is resolved) or
 -- from the driver's wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
--- receives anything: a receiver that is sent counts for nothing.
+-- receives anything: a receiver that is sent is checked as that of a remittance is, and kept nowhere.
 --   scope           'all' open cash of the driver, or the `selected` collections
 --   driver_id       as the client sent it: a driver's own cash is meant whatever it says
---   receiver_id     who takes the cash of a remittance; null: the caller
+--   receiver_id     the person who takes the cash of a remittance; null: the caller
 --   fingerprint     of what was asked for: the same key with another one is refused
 -- -> the answer of money.cod_settlement_to_json. A repetition of the same key is answered with the settlement it made, for good.
 -- Fails: see lock_cod_collections, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
@@ -187,6 +187,8 @@ begin
     if v_receiver = v_driver and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver' then
       perform app.fail('receiver_required', '{"field": "remitted_to_user_id"}');
     end if;
+  elsif receiver_id is not null then
+    perform money.cod_receiver(receiver_id);
   end if;
   if v_mixed or (method = 'remit' and v_currency <> (app.currency()).code) then
     perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_currency));
@@ -259,11 +261,11 @@ begin
     (input ->> 'remitted_to_user_id')::uuid, input ->> 'notes', input ->> 'reference', sha256(convert_to('remit' || input::text, 'UTF8')));
 end $$;
 
--- Pays for collected cash from the driver's wallet: {scope, cod_collection_ids?, driver_id?, notes?, reference?}; nobody receives
--- anything. See money.cod_settle.
+-- Pays for collected cash from the driver's wallet: {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?};
+-- nobody receives anything. See money.cod_settle.
 create or replace function money.cod_pay(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
   return money.cod_settle('wallet', input ->> 'scope', app.uuids(coalesce(input -> 'cod_collection_ids', '[]')), input ->> 'driver_id',
-    null, input ->> 'notes', input ->> 'reference', sha256(convert_to('wallet' || input::text, 'UTF8')));
+    (input ->> 'remitted_to_user_id')::uuid, input ->> 'notes', input ->> 'reference', sha256(convert_to('wallet' || input::text, 'UTF8')));
 end $$;

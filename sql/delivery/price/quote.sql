@@ -2,7 +2,8 @@
 --
 -- Units: measured when every item is fully measured (this overrides asked units), else the asked units,
 -- else the tenant's missing_unit_size_fallback over the service's range (service_half: its middle). Of units three
--- decimals count, as deliveries keep them: what is told before is what is charged and written.
+-- decimals count, as deliveries keep them: the price shown before is the one that is charged and written. The service's range is checked
+-- with units as they were asked for: six decimals, since a sum that a client added up may be a little beside.
 -- price = default_price x units + price_per_km x max(0, km - free_km), rounded to `decimals`.
 -- Distance is the great circle; without coordinates on both ends it is null and costs nothing.
 -- Never raises: error_code is null or invalid_package (error_params: item, name, reason_key), unit_size_or_dimensions_required,
@@ -16,6 +17,7 @@ create or replace function delivery.quote(
 language plpgsql immutable set search_path = '' as $$
 declare
   v_measured record;
+  v_asked numeric;
 begin
   v_measured := delivery.package_units(package, unit_settings);
   if v_measured.wrong then
@@ -28,6 +30,7 @@ begin
     unit_size_source := 'package_details';
   elsif asked_units is not null then
     unit_size := round(asked_units, 3);
+    v_asked := round(asked_units, 6);
     unit_size_source := 'unit_size';
   elsif delivery.fallback_units(service, unit_settings) is not null then
     unit_size := delivery.fallback_units(service, unit_settings);
@@ -36,11 +39,12 @@ begin
     error_code := 'unit_size_or_dimensions_required';
     return;
   end if;
-  if unit_size < service.unit_min or unit_size > service.unit_max then
+  v_asked := coalesce(v_asked, unit_size);
+  if v_asked < service.unit_min or v_asked > service.unit_max then
     error_code := 'can_not_use_this_delivery_for_this_unit_size';
-    error_params := jsonb_build_object('calculated_unit_size', unit_size, 'allowed_unit_min', service.unit_min,
+    error_params := jsonb_build_object('calculated_unit_size', trim_scale(v_asked), 'allowed_unit_min', service.unit_min,
       'allowed_unit_max', service.unit_max,
-      'violation', case when unit_size < service.unit_min then 'below_minimum' else 'above_maximum' end);
+      'violation', case when v_asked < service.unit_min then 'below_minimum' else 'above_maximum' end);
     return;
   end if;
   price := round(service.default_price * unit_size

@@ -134,9 +134,8 @@ begin
   end if;
   v_lines := storefront.order_lines(o);
   v_supply := storefront.order_supplied(v_lines, o.shipping_address);
-  -- A day is kept until it ends, the last one that can be answered until it ends everywhere.
   if input ->> 'estimated_delivery_date' is not null then
-    o.estimated_delivery := least(app.day_end(input ->> 'estimated_delivery_date') - interval '1 microsecond', '9999-12-31 23:59:59.999999+00');
+    o.estimated_delivery := app.promised_until(input ->> 'estimated_delivery_date');
     if o.estimated_delivery < now() then
       perform app.fail('validation_failed', '{"field": "estimated_delivery_date", "reason_key": "reason_past"}');
     end if;

@@ -39,7 +39,7 @@ begin
     picking_progress, notes, due_date, assigned_to, created_by)
   values (v_tenant, v_reference, input ->> 'external_reference', (input ->> 'warehouse_id')::uuid, input ->> 'order_type',
     coalesce((input ->> 'priority')::integer, 0), 'pending', warehousing.picking_progress(input -> 'picking_progress'), input ->> 'notes',
-    app.instant(input ->> 'due_date'), (input ->> 'assigned_to')::uuid, app.user_id())
+    app.promised_until(input ->> 'due_date'), (input ->> 'assigned_to')::uuid, app.user_id())
   returning * into v_order;
   perform warehousing.picking_set_lines(v_order, input -> 'item_details');
   if input ->> 'status' in ('pending', 'in_progress') then
@@ -210,7 +210,7 @@ begin
   end if;
   v_wanted := jsonb_populate_record(v_order, input - array['status', 'picking_progress', 'due_date']);
   if input ? 'due_date' then
-    v_wanted.due_date := app.instant(input ->> 'due_date');
+    v_wanted.due_date := app.promised_until(input ->> 'due_date');
   end if;
   if v_wanted.assigned_to is distinct from v_order.assigned_to then
     perform warehousing.require_assignee(v_wanted.assigned_to);

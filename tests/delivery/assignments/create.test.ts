@@ -184,7 +184,7 @@ describe("the doors", () => {
       [{ ...good, delivery_id: "no-id" }, "delivery_id", "invalid_uuid"],
       [{ ...good, driver_id: "\u0000" }, "driver_id", "invalid_uuid"],
       [{ ...good, estimated_pickup_time: "soon" }, "estimated_pickup_time"],
-      ...["2026-02-30T00:00:00Z", "2026-12-01", "2026-12-01T24:00Z"].map((estimated_pickup_time) =>
+      ...["2026-02-30T00:00:00Z", "2026-02-30", "2026-12-01T24:00Z"].map((estimated_pickup_time) =>
         [{ ...good, estimated_pickup_time }, "estimated_pickup_time"] as const
       ),
       [{ ...good, sequence_number: -1 }, "sequence_number"],
@@ -266,4 +266,20 @@ test("a null is as good as nothing sent", async () => {
   });
   expect(moved).toSucceed();
   expect(moved.body.count).toBe(2);
+});
+
+test("a day is estimated until it ends in the company's time zone", async () => {
+  const own = await newTenant({ settings: { "general.timezone": { name: "Asia/Baghdad" } } });
+  const driver_id = (await newDriver(own)).id;
+  const delivery_id = await newDelivery(own);
+  const times = {
+    estimated_pickup_time: "2037-12-01T10:00",
+    estimated_delivery_time: "2037-12-01",
+  };
+  expect(await own.ops.post(path, { delivery_id, driver_id, ...times })).toSucceed(201);
+  const { body } = await own.ops.get(path, { query: { delivery_id } });
+  expect(body.assignments[0]).toMatchObject({
+    estimated_pickup_time: "2037-12-01T07:00:00+00:00",
+    estimated_delivery_time: "2037-12-01T20:59:59.999999+00:00",
+  });
 });

@@ -1,5 +1,4 @@
 /** Settling cash from the wallet; and settlements of either way, once for each key and each row. */
-import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { key } from "../../support/cash-desks.ts";
 import {
@@ -54,11 +53,11 @@ describe("settle by wallet", () => {
     expect(await checkBooks(tenant)).toEqual([]);
   });
 
-  test("has no receiver: none is asked for, and one that is sent counts for nothing", async () => {
+  test("has no receiver: none is asked for, and one that is sent is kept nowhere", async () => {
     const tenant = await newTenant();
     await saveSettings(tenant.id, "delivery.cod", { driver_self_remit: "require_receiver" });
     await fundWallet(tenant, "driver", tenant.driver.id, 5000);
-    for (const remitted_to_user_id of [undefined, randomUUID(), tenant.dispatcher.id]) {
+    for (const remitted_to_user_id of [undefined, tenant.dispatcher.id]) {
       const { id } = await newCash(tenant);
       const answer = await tenant.driver.post(settle, { ...selected(id), remitted_to_user_id });
       expect(answer).toSucceed(200);
@@ -69,6 +68,26 @@ describe("settle by wallet", () => {
       expect(row.receiver_id).toBeNull();
       expect(row.snapshot).toMatchObject({ receiver: null, receiver_is_driver: false });
     }
+  });
+
+  test("a receiver who could not take the cash of a remittance is refused, and nothing is settled", async () => {
+    const [tenant, other] = await Promise.all([newTenant(), newTenant()]);
+    const wallet = await fundWallet(tenant, "driver", tenant.driver.id, 5000);
+    const { id } = await newCash(tenant);
+    const nobody = "00000000-0000-0000-0000-000000000000";
+    for (const receiver of [nobody, other.dispatcher.id, tenant.customer.id, tenant.driver2.id]) {
+      const body = { ...selected(id), remitted_to_user_id: receiver };
+      for (const person of [tenant.driver, tenant.dispatcher]) {
+        for (const path of [remit, settle]) {
+          const refused = await person.post(path, body);
+          expect(refused).toFailWith(400, "invalid_receiver");
+          expect(refused.body.field).toBe("remitted_to_user_id");
+        }
+      }
+    }
+    expect((await cashRow(id)).status).toBe("collected");
+    expect(await balanceOf(wallet)).toBe(5000);
+    expect(await settlementsOf(tenant)).toBe(0);
   });
 
   test("a short wallet, no wallet, or one in another currency settles nothing", async () => {

@@ -164,8 +164,13 @@ describe("the units of a preview", () => {
         violation: "below_minimum",
       });
     }
-    expect(await ask({ unit_size: 2 })).toSucceed(200);
-    expect(await ask({ unit_size: 40 })).toSucceed(200);
+    // As they are sent, not as they would be kept.
+    for (const unit_size of [1.9996, 40.0004]) {
+      const beside = await ask({ unit_size });
+      expect(beside).toFailWith(400, "can_not_use_this_delivery_for_this_unit_size");
+      expect(beside.body.calculated_unit_size).toBe(unit_size);
+    }
+    for (const unit_size of [2, 40, 40 + 1e-9]) expect(await ask({ unit_size })).toSucceed(200);
     const legacy = await tenant.staff.get(path, {
       query: { delivery_service_id: service, units: 41 },
     });

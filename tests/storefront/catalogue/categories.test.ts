@@ -77,6 +77,7 @@ describe("categories", () => {
     await expectRefused(tenant.admin, { method: "POST", path: categories }, [
       [{}, "name"],
       [{ name: {} }, "name"],
+      [{ name: "A", description: { fr: "Bien" } }, "description"],
       [{ name: "A", image_url: "no" }, "image_url"],
       [{ name: "A", sort_order: 1.5 }, "sort_order"],
       [{ name: "A", is_active: "yes" }, "is_active"],

@@ -120,6 +120,7 @@ describe("adding a product", () => {
       [{ name: {} }, "name"],
       [{ name: { en: "" } }, "name"],
       [{ name: 7 }, "name"],
+      [{ name: "Tea", description: { fr: "Bon" } }, "description"],
       [{ name: "Tea", category_id: "x" }, "category_id", "invalid_uuid"],
       [{ name: "Tea", images: ["javascript:alert(1)"] }, "images.0"],
       [{ name: "Tea", images: Array(21).fill("https://a.test/b") }, "images"],

@@ -83,6 +83,11 @@ describe("changing", () => {
       theme_style: "calm",
     });
     expect(answer.body.data.market.tagline).toEqual({ ku: "هەموو شت" });
+    // A language more is ignored, and a text in none clears the line.
+    const tagline = { en: "All", fr: "Tout" };
+    expect((await tenant.admin.put(path, { tagline })).body)
+      .toMatchObject({ data: { market: { tagline: { en: "All" } } }, ignored: ["tagline.fr"] });
+    expect((await tenant.admin.put(path, { tagline: {} })).body.data.market.tagline).toEqual({});
   });
 
   test("store_name and status may only be sent back as they are", async () => {
@@ -95,6 +100,7 @@ describe("changing", () => {
       [{ store_name: store.name.toLowerCase() }, "store_name", "market_field_fixed"],
       [{ status: "draft" }, "status", "market_field_fixed"],
       [{ directory_category: "nonsense" }, "directory_category", "invalid_directory_category"],
+      [{ tagline: { fr: "Bien" } }, "tagline"],
       [{ banners: [{ url: "https://a.test/b" }] }, "banners.0.title"],
       [{ banners: {} }, "banners"],
     ]);

@@ -143,6 +143,8 @@ describe("creating the market", () => {
       ],
       [wanted({ directory_category: "" }), "directory_category"],
       [wanted({ tagline: 7 }), "tagline"],
+      [wanted({ tagline: { fr: "Bien" } }), "tagline"],
+      [wanted({ banners: [{ ...banner, subtitle: { fr: "Bien" } }] }), "banners.0.subtitle"],
       [wanted({ logo_url: "javascript:alert(1)" }), "logo_url"],
       [wanted({ settings: [] }), "settings"],
       [wanted({ settings: { auto_create_delivery: "yes" } }), "settings.auto_create_delivery"],

@@ -167,8 +167,10 @@ begin
   if (v_new and exists (select from delivery.delivery_services s where s.id = v_default::uuid and not s.active))
     or ((v_new or v_available <> before -> 'available_delivery_service_ids')
       and v_available <> '[]' and not v_available ? v_default) then
-    perform app.fail('delivery_service_not_available', jsonb_build_object('field', 'delivery.transfer_manifest.settings.'
-      || case when v_new then 'default_delivery_service_id' else 'available_delivery_service_ids' end));
+    -- A list without the default that is kept already: it is the default that is in the way.
+    perform app.fail('delivery_service_not_available', case when v_new
+      then '{"field": "delivery.transfer_manifest.settings.default_delivery_service_id"}'
+      else '{"field": "delivery.transfer_manifest.settings.available_delivery_service_ids", "text_key": "default_service_left_out"}' end::jsonb);
   end if;
 end $$;
 

@@ -2,7 +2,15 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newReturning, returnOf } from "../../support/customer-returns.ts";
 import { sql } from "../../support/db.ts";
-import { assign, checkAll, deliveryIn, moves, path, statusOf } from "../../support/deliveries.ts";
+import {
+  assign,
+  checkAll,
+  deliveryIn,
+  moves,
+  order,
+  path,
+  statusOf,
+} from "../../support/deliveries.ts";
 import { newAddress } from "../../support/make.ts";
 import type { Yard } from "../../support/packages.ts";
 import { newPerson, type Tenant } from "../../support/people.ts";
@@ -56,17 +64,10 @@ test("as a draft is changed and ordered by the customer", async () => {
 test("lends the addresses to no other order", async () => {
   const { id: parcel } = await delivered();
   for (const field of ["pickup_address_id", "dropoff_address_id"]) {
-    const order = await tenant.customer.post(path, {
-      delivery_service_id: yard.service,
-      pickup_address_id: yard.from,
-      dropoff_address_id: yard.to,
-      payer_type: "receiver",
-      payment_method: "cash",
-      unit_size: 1,
-      [field]: ends[0],
-    });
-    expect(order).toFailWith(404, "address_not_found");
-    expect(order.body.field).toBe(field);
+    const own = { customer_id: undefined, [field]: ends[0] };
+    const answer = await tenant.customer.post(path, order(yard, own));
+    expect(answer).toFailWith(404, "address_not_found");
+    expect(answer.body.field).toBe(field);
   }
   const elsewhere = await newAddress(tenant);
   await sql`update delivery.addresses set owner_user_id = ${tenant.driver.id} where id = ${elsewhere}`;

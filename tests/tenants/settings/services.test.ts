@@ -40,6 +40,7 @@ describe("the default service", () => {
     const list = await put({ available_delivery_service_ids: [b] });
     expect(list).toFailWith(400, "delivery_service_not_available");
     expect(list.body.field).toBe(field("available_delivery_service_ids"));
+    expect(list.body.message).toContain("default service for manifests is not among these");
     expect(await put({ available_delivery_service_ids: [b, a] })).toSucceed();
     expect(await put({ default_delivery_service_id: b })).toSucceed();
     expect(await put({ default_delivery_service_id: null, available_delivery_service_ids: [a] }))

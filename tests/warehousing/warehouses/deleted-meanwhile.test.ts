@@ -1,7 +1,7 @@
 /** A warehouse that is deleted while somebody sends to it: either what names it comes first, or the deletion. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { deliveryIn, move, path, statusOf } from "../../support/deliveries.ts";
+import { deliveryIn, move, order, path, statusOf } from "../../support/deliveries.ts";
 import { newAddress } from "../../support/make.ts";
 import { overlapping } from "../../support/overlapping.ts";
 import { newYard, type Yard } from "../../support/packages.ts";
@@ -22,17 +22,7 @@ const whileDeleting = <Answer>(warehouse: string, call: () => Promise<Answer>) =
     await session`update warehousing.warehouses set deleted_at = now() where id = ${warehouse}`;
   }, call);
 
-const ordered = (more: object) =>
-  tenant.ops.post(path, {
-    customer_id: tenant.customer.id,
-    delivery_service_id: yard.service,
-    pickup_address_id: yard.from,
-    dropoff_address_id: yard.to,
-    payer_type: "receiver",
-    payment_method: "cash",
-    unit_size: 1,
-    ...more,
-  });
+const ordered = (more: Record<string, unknown>) => tenant.ops.post(path, order(yard, more));
 
 test.for(
   [

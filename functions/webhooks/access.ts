@@ -8,7 +8,7 @@ export interface Keeper {
   at: "" | "/own";
   reads: Access;
   writes: Access;
-  /** The refusal to start a subscription again that the company has stopped; a company's own nobody else stops. */
+  /** The refusal to use a subscription that the company has stopped; a company's own nobody else stops. */
   stopped: readonly ErrorCode[];
 }
 

@@ -10531,7 +10531,7 @@ export interface operations {
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StagingWarehouseRequiredError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
-      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OrderNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OrderNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OrderNothingToRedeliverError"] | components["schemas"]["ShipmentCashChangesError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       412: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["VersionConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
@@ -14146,7 +14146,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookEventNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookEventNotFailedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookEventNotFailedError"] | components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       502: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSenderFailedError"]; }; };
       503: components["responses"]["ServiceUnavailable"];
@@ -14367,7 +14367,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["WebhookEventNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionStoppedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       502: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSenderFailedError"]; }; };
       503: components["responses"]["ServiceUnavailable"];

@@ -230,3 +230,30 @@ describe("a run that stays", () => {
     expect(clock.rests).toEqual([]);
   });
 });
+
+test("a job whose runner ended each time is dead after its attempts, and is announced", async () => {
+  const { id: tenant } = await newTenant();
+  const kind = "test.kills";
+  const lost = async (attempts: number, attempts_max: number) => {
+    const [job] =
+      await sql`insert into app.jobs (tenant_id, kind, status, attempts, attempts_max, lease_until)
+      values (${tenant}, ${kind}, 'running', ${attempts}, ${attempts_max}, now() - interval '1 second') returning id`;
+    return job!.id as number;
+  };
+  const [taken, once, used, more] = [
+    await lost(7, 8),
+    await lost(1, 1),
+    await lost(8, 8),
+    await lost(8, 24),
+  ];
+  const [{ jobs }] = await sql`select private.jobs_claim(${[kind]}) as jobs`;
+  expect(jobs.map(({ id }: { id: number }) => id)).toEqual([taken, once, more].map(Number));
+  const [dead] = await sql`select status, last_error from app.jobs where id = ${used}`;
+  expect(dead).toEqual({ status: "dead", last_error: "its runner ended each time" });
+  const events = await sql`select event_data from integration.system_events
+    where tenant_id = ${tenant} and event_type = 'job.dead'`;
+  expect(events.map(({ event_data }) => event_data)).toEqual([
+    { job_id: Number(used), kind, attempts: 8 },
+  ]);
+  await sql`delete from app.jobs where kind = ${kind}`;
+});

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
 import { newEverything } from "../support/everything.ts";
 import { moveToOwnStack } from "../support/move-to-own-stack.ts";
+import { overlapping } from "../support/overlapping.ts";
 
 let tenant: string;
 let warehouse: string;
@@ -82,6 +83,15 @@ test("a total that was lost is found out and counted anew", async () => {
   await sql`delete from app.tallies where tenant_id = ${tenant} and tally = 'picking_orders'`;
   expect((await differences()).length).toBeGreaterThan(0);
   await sql`select private.tally_rebuild('picking_orders')`;
+  expect(await differences()).toEqual([]);
+});
+
+test("a count anew waits for a fold that is under way, and counts nothing twice", async () => {
+  await add(5, "pending");
+  await overlapping(
+    (session) => session`select private.tallies_fold()`,
+    async () => await sql`select private.tally_rebuild('picking_orders')`,
+  );
   expect(await differences()).toEqual([]);
 });
 

@@ -8,6 +8,8 @@ import { adapterFor, asRefusal, opened } from "./carrier.ts";
 
 interface Begun {
   answer?: Record<string, unknown>;
+  /** The answer is that of an earlier call with the same key. */
+  remembered?: boolean;
   shipment_id: string;
   claim_token: string;
   credentials: string | null;
@@ -26,7 +28,7 @@ export async function book(
     ...keyed,
     collects_cash: collectsCash(asked.carrier_code),
   });
-  if (begun.answer) return { ...begun.answer, [replayed]: key !== undefined };
+  if (begun.answer) return { ...begun.answer, [replayed]: begun.remembered === true };
   const { shipment_id, claim_token } = begun;
   try {
     const adapter = await adapterFor(asked.carrier_code);

@@ -133,6 +133,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
       "order_nothing_to_redeliver",
       "shipment_cash_changes",
       "staging_warehouse_required",
+      "warehouse_not_found",
     ],
     run: async ({ db, params }) => ({
       data: { order: await db.call("storefront.order_redeliver", params) },

@@ -17,7 +17,7 @@ interface Attempts {
 }
 
 /** Webhook deliveries: the event, the subscriber and the outcome. */
-export const eventsOf = ({ at, reads, writes }: Keeper): AnyEndpoint[] => [
+export const eventsOf = ({ at, reads, writes, stopped }: Keeper): AnyEndpoint[] => [
   endpoint({
     method: "get",
     path: `${at}/events/:subscriptionId`,
@@ -49,7 +49,12 @@ export const eventsOf = ({ at, reads, writes }: Keeper): AnyEndpoint[] => [
     params: ids("eventId"),
     response: AttemptResponse,
     message: "webhook_attempt_finished",
-    errors: ["webhook_event_not_found", "webhook_event_not_failed", "webhook_sender_failed"],
+    errors: [
+      "webhook_event_not_found",
+      "webhook_event_not_failed",
+      "webhook_sender_failed",
+      ...stopped,
+    ],
     idempotency: "handler",
     run: ({ db, params, idempotencyKey }) =>
       attemptByHand(

@@ -121,6 +121,7 @@ export const subscriptionsOf = ({ is, at, reads, writes, stopped }: Keeper): Any
       "webhook_subscription_not_found",
       "webhook_event_not_found",
       "webhook_sender_failed",
+      ...stopped,
     ],
     idempotency: "handler",
     run: ({ db, params, idempotencyKey }) =>

@@ -20,7 +20,8 @@ begin
 end $$;
 
 -- Leases up to `batch` due jobs of these kinds, oldest first. A job waits while an earlier one of its
--- entity is unfinished. A lease that ran out (its runner died) is taken over.
+-- entity is unfinished. A lease that ran out (its runner died) is taken over, until the attempts are used up: then the job is dead, and no
+-- longer kills those who do it, with eight attempts at least, since of one batch each job is taken over.
 -- Answers [{id, tenant_id, kind, payload, attempts, lease_token, trace_context}].
 create or replace function private.jobs_claim(kinds text[], batch integer default 10, lease interval default '2 minutes')
 returns jsonb
@@ -29,10 +30,16 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_jobs jsonb;
 begin
-  with due as (
+  with lost as (
+    update app.jobs j set status = 'dead', finished_at = now(), last_error = 'its runner ended each time', lease_until = null, lease_token = null
+    where j.kind = any (kinds) and j.run_at <= now() and j.status = 'running' and j.lease_until < now() and j.attempts >= greatest(j.attempts_max, 8)
+    returning j.*
+  ), announced as (
+    select private.job_dead_announce(l) from lost l
+  ), due as (
     select j.id from app.jobs j
-    where j.kind = any (kinds) and j.run_at <= now()
-      and (j.status = 'queued' or (j.status = 'running' and j.lease_until < now()))
+    where j.kind = any (kinds) and j.run_at <= now() and (select count(*) from announced) >= 0
+      and (j.status = 'queued' or (j.status = 'running' and j.lease_until < now() and j.attempts < greatest(j.attempts_max, 8)))
       and not exists (
         select from app.jobs e where e.entity_key = j.entity_key and e.id < j.id and e.status in ('queued', 'running'))
     order by j.run_at, j.id
@@ -80,12 +87,20 @@ begin
     last_error = left(error, 2000), lease_until = null, lease_token = null
   where j.id = job_id and j.status = 'running' and j.lease_token = token
   returning * into v_job;
-  if v_job.status = 'dead' and v_job.tenant_id is not null then
-    insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
-    values (v_job.tenant_id, 'job.dead', split_part(v_job.kind, '.', 1), 'tenant', v_job.tenant_id,
-      jsonb_build_object('job_id', v_job.id, 'kind', v_job.kind, 'attempts', v_job.attempts));
+  if v_job.status = 'dead' then
+    perform private.job_dead_announce(v_job);
   end if;
   return v_job.status;
+end $$;
+
+-- Announces to its tenant that a job is dead: the event job.dead.
+create or replace function private.job_dead_announce(j app.jobs) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  select j.tenant_id, 'job.dead', split_part(j.kind, '.', 1), 'tenant', j.tenant_id,
+    jsonb_build_object('job_id', j.id, 'kind', j.kind, 'attempts', j.attempts)
+  where j.tenant_id is not null;
 end $$;
 
 -- Gives dead jobs another round of attempts, for whoever mended what they failed of. Answers how many.

@@ -1,7 +1,7 @@
 -- How often callers may ask (shared/http/rate-limit.ts).
 
 -- Takes one token of a bucket that holds `per_minute` and fills again in a minute (token bucket, as in ITU-T I.371).
--- Null: taken. Else the whole seconds until there is one.
+-- Null: taken, or not counted since the database takes no changes. Else the whole seconds until there is one.
 create or replace function private.rate_take(bucket text, per_minute integer) returns integer
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
@@ -9,6 +9,9 @@ declare
   v_now timestamptz := clock_timestamp();
   v_left double precision;
 begin
+  if current_setting('transaction_read_only')::boolean then
+    return null;
+  end if;
   insert into app.rate_buckets as b (bucket, tokens, taken_at) values (rate_take.bucket, per_minute - 1, v_now)
   on conflict (bucket) do update set taken_at = greatest(b.taken_at, v_now), tokens = private.rate_left(b, per_minute, v_now) - 1
     where private.rate_left(b, per_minute, v_now) >= 1;

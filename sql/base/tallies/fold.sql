@@ -109,6 +109,8 @@ declare
   v_kind app.tally_kinds;
   v_finer app.tally_kinds;
 begin
+  -- With the fold: what one is writing meanwhile would stay beside the new count.
+  perform pg_advisory_xact_lock(hashtextextended('app.tallies', 0));
   select k.* into v_kind from app.tally_kinds k where k.tally = tally;
   select k.* into v_finer from app.tally_kinds k where k.tally = v_kind.rollup_of;
   execute format('lock table %s in share mode', v_kind.source);

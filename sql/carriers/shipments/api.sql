@@ -19,7 +19,7 @@ declare
   s integration.carrier_shipments;
 begin
   if v_answer is not null then
-    return jsonb_build_object('answer', v_answer);
+    return jsonb_build_object('answer', v_answer, 'remembered', true);
   end if;
   select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid for no key update;
   if not found then
@@ -41,7 +41,12 @@ begin
     if s.carrier_code <> c.code then
       perform app.fail('shipment_with_other_carrier');
     elsif s.status = 'booked' then
-      return jsonb_build_object('answer', integration.shipment_to_json(s));
+      v_answer := integration.shipment_to_json(s);
+      -- A late repetition, after a cancellation, must find this answer and book nothing.
+      if input ? 'key' then
+        v_answer := private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
+      end if;
+      return jsonb_build_object('answer', v_answer);
     elsif s.status <> 'booking' or integration.claim_holds(s) then
       perform app.fail('shipment_in_progress');
     end if;

@@ -48,6 +48,8 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_count integer;
 begin
+  -- The log of changes names the company that the request acts in.
+  perform set_config('app.tenant_id', tenant::text, true);
   perform from delivery.assignments a
   where a.tenant_id = tenant and a.id in (select r.id from jsonb_to_recordset(routes::jsonb) r (id uuid))
   order by a.id for no key update;

@@ -211,7 +211,7 @@ begin
     select jsonb_agg(to_jsonb(x) order by x.kind, x.driver_id, x.carrier_code, x.user_id) as list
     from (select * from money.cod_differences(t.id, now()) limit 100) x
   ) d
-  where d.list is not null and (only_tenant is null or t.id = only_tenant);
+  where d.list is not null and t.status <> 'archived' and (only_tenant is null or t.id = only_tenant);
   get diagnostics v_count = row_count;
   return v_count;
 end $$;

@@ -78,13 +78,18 @@ left join delivery.deliveries d on d.tenant_id = h.tenant_id and d.id = h.delive
 left join warehousing.warehouses w on w.tenant_id = h.tenant_id and w.id = h.warehouse_id
 left join tenancy.profiles p on p.id = h.driver_id;
 
+-- The driver of a leg sees the leg and not the parcel, whose code and status these are.
 create view delivery.delivery_exceptions_list with (security_invoker = true) as
 select e.id, e.tenant_id, e.delivery_id, e.type, e.status, e.items, e.notes, e.resolution, e.resolution_notes, e.created_by, e.resolved_by,
   e.resolved_at, e.created_at, e.updated_at,
-  d.delivery_code, d.status as delivery_status,
-  jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status, 'delivery_flow', d.delivery_flow,
-    'parent_id', d.parent_id) as delivery
+  coalesce(d.delivery_code, p.delivery_code) as delivery_code, coalesce(d.status, p.status) as delivery_status,
+  jsonb_build_object('id', coalesce(d.id, p.id), 'delivery_code', coalesce(d.delivery_code, p.delivery_code),
+    'barcode', coalesce(d.barcode, p.barcode), 'status', coalesce(d.status, p.status),
+    'delivery_flow', coalesce(d.delivery_flow, p.delivery_flow), 'parent_id', d.parent_id) as delivery
 from delivery.delivery_exceptions e
-left join delivery.deliveries d on d.tenant_id = e.tenant_id and d.id = e.delivery_id;
+left join delivery.deliveries d on d.tenant_id = e.tenant_id and d.id = e.delivery_id
+left join lateral (
+  select t.* from delivery.deliveries l cross join lateral delivery.parcel_terms(l) t
+  where d.id is null and l.tenant_id = e.tenant_id and l.parent_id = e.delivery_id limit 1) p on true;
 
 grant select on delivery.deliveries_list, delivery.deliveries_carried, delivery.handoffs_list, delivery.delivery_exceptions_list to barid_caller;

@@ -69,7 +69,7 @@ begin
   end if;
   update money.payments x set opened_at = clock_timestamp(),
     gateway_order_id = case when x.opened_at is null then x.gateway_order_id else nextval('money.gateway_order_ids')::text end,
-    -- Gateways ask for a quarter of an hour; its end moves with the page that it is paid on, so that it is asked about until then.
+    -- Razorpay takes no link that ends within 15 minutes. The payment ends with its page, so that it is asked about until then.
     expires_at = greatest(x.expires_at, clock_timestamp() + interval '17 minutes'),
     gateway_account = (select money.gateway_account(g.settings) from money.payment_gateways g
       where g.tenant_id = x.tenant_id and g.gateway_code = x.gateway_code)

@@ -102,7 +102,7 @@ declare
   v_count bigint;
 begin
   update storefront.custom_domains d set status = 'archived', disconnected_at = now()
-  where d.status = 'pending_dns' and d.pending_since <= now() - interval '7 days';
+  where d.status = 'pending_dns' and d.pending_since <= now() - interval '7 days' and not app.is_archived(d.tenant_id);
   insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
   select d.tenant_id, 'storefront.verify_domain', jsonb_build_object('domain_id', d.id), d.id::text, 1
   from (
@@ -110,7 +110,8 @@ begin
     union all
     select a.tenant_id, a.id from storefront.custom_domains a where a.status = 'active' and a.dns_checked_at <= now() - interval '1 day'
   ) d
-  where not exists (select from app.jobs j where j.entity_key = d.id::text and j.status in ('queued', 'running'));
+  where not app.is_archived(d.tenant_id)
+    and not exists (select from app.jobs j where j.entity_key = d.id::text and j.status in ('queued', 'running'));
   get diagnostics v_count = row_count;
   return v_count;
 end $$;

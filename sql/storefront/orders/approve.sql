@@ -51,7 +51,8 @@ begin
     from tenancy.profiles p where p.id = o.user_id), '{}');
 end $$;
 
--- The deliveries of an order, one from each of its sources (see storefront.order_supply), not written. The fee that the customer was told
+-- The deliveries of an order, one from each of its sources (see storefront.order_supply), not written: to the address and the receiver that a
+-- source names, else to `dropoff` and the order's own. The fee that the customer was told
 -- is on the first, unless another delivery of the order has it; cash on delivery is that fee and the goods, divided by their value.
 -- Fails: staging_warehouse_required (no warehouse to send from), what delivery_terms fails with.
 create or replace function storefront.order_deliveries(o storefront.storefront_orders, lines jsonb, sources jsonb, dropoff uuid)
@@ -87,8 +88,9 @@ begin
       || jsonb_build_object('order_id', o.id, 'delivery_fee', v_source.fee, 'customer_id', o.user_id, 'payer_type', 'sender',
         'payment_method', 'wallet', 'cod_amount',
         case when o.payment_method = 'cash_on_delivery' then least(v_source.fee, o.total_price) + coalesce(v_goods[v_source.place], 0) else 0 end,
-        'pickup_warehouse_id', v_source.source -> 'warehouse_id', 'dropoff_address_id', dropoff, 'external_reference_id', o.order_number,
-        'notes', o.customer_notes, 'promised_at', o.estimated_delivery, 'recipient', v_recipient));
+        'pickup_warehouse_id', v_source.source -> 'warehouse_id', 'external_reference_id', o.order_number,
+        'dropoff_address_id', coalesce(v_source.source ->> 'dropoff_address_id', dropoff::text),
+        'notes', o.customer_notes, 'promised_at', o.estimated_delivery, 'recipient', coalesce(v_source.source -> 'recipient', v_recipient)));
   end loop;
   return v_made;
 end $$;

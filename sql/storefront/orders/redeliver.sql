@@ -1,13 +1,14 @@
 -- Deliveries that are made anew for an order: its own were cancelled before they took their goods.
 
 -- The parts of an order that nobody brings, since their delivery was cancelled while they were here, as sources of new ones (see
--- storefront.order_supply), each with its part_id and the dropoff_address_id of the cancelled one; [] where there is none. lines: see
+-- storefront.order_supply), each with its part_id, and dropoff_address_id and recipient of the cancelled one; [] where there is none. lines: see
 -- storefront.order_lines().
 create or replace function storefront.order_stranded(o storefront.storefront_orders, lines jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('part_id', p.id, 'warehouse_id', p.warehouse_id, 'dropoff_address_id', d.dropoff_address_id,
+      'recipient', d.recipient,
       'units', z.units, 'unmeasured', z.unmeasured, 'lines', z.lines) order by p.position), '[]')
     from storefront.storefront_order_parts p
     join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status = 'cancelled'
@@ -38,7 +39,7 @@ begin
   if v_sources = '[]' then
     perform app.fail('order_nothing_to_redeliver', jsonb_build_object('status', o.status));
   end if;
-  v_made := storefront.order_deliveries(o, v_lines, v_sources, (v_sources #>> '{0,dropoff_address_id}')::uuid);
+  v_made := storefront.order_deliveries(o, v_lines, v_sources, null);
   for place in 1..cardinality(v_made) loop
     v_ids := v_ids || delivery.delivery_write(v_made[place], storefront.order_contents(v_lines, v_sources -> (place - 1)));
   end loop;

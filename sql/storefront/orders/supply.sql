@@ -3,7 +3,7 @@
 -- The supply of an order's goods: their stock, their size, and the warehouse they leave from.
 -- lines: [{inventory_item_id, quantity}]; those without an item are not kept in stock and leave with the first of the rest.
 -- Of the warehouses that have most of what is still missing the nearest to the customer is taken, those in use before others, then
--- the default one, then the oldest: so one that has all of it, and only where none has, as few as there can be.
+-- the default one, then the oldest: so one that has all of it, and only where none has, several, each with most of what is left.
 -- -> {short: an item there is too little of, short_quantity: by how many, units, warehouse_id, latitude, longitude: of the first,
 -- sources: [{warehouse_id, latitude, longitude, units, unmeasured, lines: [{line: from 1, quantity}]}]}; units: of the lines with an item, null
 -- where none has one; unmeasured: a line has none.

@@ -11,7 +11,7 @@ begin
       where j.kind = 'tenants.remove_auth_user' and j.entity_key = account_creator.user_id::text and j.status in ('queued', 'running')
       order by j.id desc limit 1),
     (select i.tenant_id from tenancy.invitations i
-      where i.account_id = account_creator.user_id and i.sealed_password is not null order by i.created_at desc limit 1));
+      where i.account_id = account_creator.user_id and (i.password_given or i.sealed_password is not null) order by i.created_at desc limit 1));
 end $$;
 
 -- Ends what a person may do, once Auth has deleted their account softly: they manage the system no more, and are shut out of every

@@ -43,8 +43,9 @@ end $$;
 create or replace function tenancy.invitation_deliver(id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
+  -- Auth sends so many mails an hour and no more: half a day of attempts outlives that.
   perform app.job_add('tenants.invitation_deliver', jsonb_build_object('invitation_id', invitation_deliver.id),
-    'invitation/' || invitation_deliver.id);
+    'invitation/' || invitation_deliver.id, null, 24);
 end $$;
 
 -- {email, full_name, phone?, tenant_user_type, roles, is_business, employee_id?, made: {password? (sealed)}} -> {data: {invitation}}

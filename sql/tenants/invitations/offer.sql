@@ -160,7 +160,8 @@ begin
     exists (select from tenancy.system_users s where s.user_id = u.id) as is_system
   into v_user from auth.users u where u.email = v_invitation.email and not u.is_sso_user and u.deleted_at is null;
   if v_user.id is null then
-    update tenancy.invitations i set account_id = coalesce(i.account_id, gen_random_uuid())
+    update tenancy.invitations i set account_id = coalesce(i.account_id, gen_random_uuid()),
+      password_given = i.password_given or i.sealed_password is not null
     where i.id = v_invitation.id returning i.* into v_invitation;
     return jsonb_strip_nulls(jsonb_build_object('step', 'make', 'user_id', v_invitation.account_id, 'email', v_invitation.email,
       'full_name', v_invitation.person ->> 'full_name', 'password', v_invitation.sealed_password));

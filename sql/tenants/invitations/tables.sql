@@ -15,7 +15,9 @@ create table if not exists tenancy.invitations (
   expires_at timestamptz not null,
   answered_at timestamptz,
   created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now()
+  updated_at timestamptz not null default now(),
+  -- The functions were given the first password for Auth: from then on the tenant knows it, whatever became of the invitation since.
+  password_given boolean not null default false
 );
 create unique index if not exists invitation_pending_once on tenancy.invitations (tenant_id, email) where status = 'pending';
 create index if not exists invitations_recent on tenancy.invitations (tenant_id, created_at desc nulls last, id desc);

@@ -136,7 +136,7 @@ begin
   cross join lateral (
     select jsonb_agg(jsonb_strip_nulls(to_jsonb(x)) order by x.kind, x.stock_id, x.movement_id, x.order_id, x.picking_order_id) as list
     from (select * from warehousing.stock_differences(t.id, now()) limit 100) x) d
-  where d.list is not null and (only_tenant is null or t.id = only_tenant);
+  where d.list is not null and t.status <> 'archived' and (only_tenant is null or t.id = only_tenant);
 end $$;
 
 -- They see all tenants: not for requests.

@@ -11,9 +11,18 @@ begin
     from integration.webhook_subscriptions s where s.id = e.subscription_id);
 end $$;
 
+-- Refuses to send by a subscription of the caller's that the company has stopped. Fails: webhook_subscription_stopped.
+create or replace function integration.require_not_stopped(subscription uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if exists (select from integration.webhook_subscriptions_list s where s.id = subscription and s.disabled_reason = 'stopped') then
+    perform app.fail('webhook_subscription_stopped');
+  end if;
+end $$;
+
 -- Claims a failed delivery of a subscription of the caller's for one attempt. {event_id, key?} -> {claimed} or {answer} of an earlier call.
 -- A claim older than five minutes, whose process is gone, may be taken over.
--- Fails: webhook_event_not_found, webhook_event_not_failed, idempotency_conflict.
+-- Fails: webhook_event_not_found, webhook_event_not_failed, idempotency_conflict; webhook_subscription_stopped: the company has stopped the merchant's.
 create or replace function integration.retry_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -24,6 +33,7 @@ begin
   if v_answer is not null then
     return jsonb_build_object('answer', v_answer);
   end if;
+  perform integration.require_not_stopped((select w.subscription_id from integration.webhook_events w where w.id = v_id));
   update integration.webhook_events w set status = 'retrying', next_attempt_at = null, claim_token = gen_random_uuid(), claimed_at = now()
   where w.id = v_id and ((w.status = 'failed' and w.claim_token is null)
     or (w.status = 'retrying' and w.claimed_at < now() - interval '5 minutes'))
@@ -40,7 +50,7 @@ end $$;
 -- Makes a test event of a subscription and claims it. {id, key?} -> {claimed}, {answer} of an earlier call, or {busy}: another call under this key is
 -- sending it. The event's id follows from the key, so that of any number of calls at the same moment one sends. A claim older than five minutes,
 -- whose process is gone, and one that was given back, may be taken over.
--- Fails: webhook_subscription_not_found, idempotency_conflict.
+-- Fails: webhook_subscription_not_found, idempotency_conflict, webhook_subscription_stopped.
 create or replace function integration.test_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -53,6 +63,7 @@ begin
     return jsonb_build_object('answer', v_answer);
   end if;
   perform integration.subscription_of((input ->> 'id')::uuid);
+  perform integration.require_not_stopped((input ->> 'id')::uuid);
   begin
     insert into integration.webhook_events as w (id, tenant_id, subscription_id, event_type, entity_key, body, status, next_attempt_at,
       claim_token, claimed_at)

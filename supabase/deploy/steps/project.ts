@@ -4,6 +4,7 @@ import { sealingKeyOf } from "../../../shared/outbound/sealing-key.ts";
 import { Failure } from "../../local/failure.ts";
 import { readConfig } from "../../local/config.ts";
 import { withPrivateFile } from "../private-file.ts";
+import { scramVerifier } from "../scram-verifier.ts";
 import { execute, query, quoted } from "./database.ts";
 import type { Deployment, Step } from "./step.ts";
 
@@ -71,7 +72,7 @@ export const secrets: Step = {
     const { cli, project, settings: { secrets } } = deployment;
     if (changed.includes(sealing)) await requireKeys(deployment);
     if (changed.includes(login)) {
-      const password = quoted(passwordIn(deployment));
+      const password = quoted(scramVerifier(passwordIn(deployment)));
       await execute(deployment, `alter role barid_api login password ${password}`);
     }
     const lines = changed.map((name) => `${name}=${inQuotes(secrets.get(name)!)}\n`);

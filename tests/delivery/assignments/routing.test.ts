@@ -96,6 +96,9 @@ describe("the way of an assignment", () => {
     const byRoad = { distance_km: 120.5, duration_minutes: 90, source: "routing" };
     expect(await routes()).toEqual([byRoad, byRoad, byRoad, byRoad]);
     expect(await waysNow()).toEqual([]);
+    const logged = await sql`select from app.audit_log where tenant_id = ${tenant.id}
+      and entity = 'delivery.assignments' and after ? 'route_details' and action = 'update'`;
+    expect(logged).toHaveLength(4);
   });
 
   test("has none without coordinates", async () => {

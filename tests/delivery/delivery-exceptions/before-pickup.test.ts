@@ -58,6 +58,27 @@ async function inQuestion(of: "leg" | "parcel" = "leg") {
   return { parent, b, handoff, exception };
 }
 
+test("the driver of a leg reads the exception of its parcel, open and resolved", async () => {
+  const { parent, exception } = await inQuestion("parcel");
+  const [parcel] = await sql`select delivery_code, status from delivery.deliveries
+    where id = ${parent.id}`;
+  const seen = async () => {
+    const answer = await tenant.driver.get("/delivery/delivery-exceptions", {
+      query: { limit: 100 },
+    });
+    expect(answer).toSucceed(200);
+    return answer.body.data.find(({ id }: { id: string }) => id === exception);
+  };
+  expect(await seen()).toMatchObject({
+    delivery_id: parent.id,
+    delivery_code: Number(parcel!.delivery_code),
+    delivery_status: parcel!.status,
+    delivery: { id: parent.id, parent_id: null },
+  });
+  await resolve(exception);
+  expect(await seen()).toMatchObject({ status: "resolved", delivery_status: parcel!.status });
+});
+
 describe.each(["leg", "parcel"] as const)("opened of the %s before the pickup", (of) => {
   test("it makes the warehouse expect the parcel back from the pickup on", async () => {
     const { parent, b, handoff, exception } = await inQuestion(of);

@@ -109,6 +109,11 @@ test("one that is opened in the last minutes of the day holds the order until it
   expect(late.body.instructions.redirect_url).toMatch(/^http/);
   const left = Date.parse(late.body.instructions.expires_at) - Date.now();
   expect(left).toBeGreaterThan(15 * 60_000);
+  const first = await placeOrder(shop, "razorpay");
+  await sql`update money.payments set redirect_url = null, opened_at = null where order_id = ${first.id}`;
+  await hoursLater(first, 23.95);
+  expect((await again(shop, first)).body.instructions.redirect_url).toMatch(/^http/);
+
   const statusOf = async () => {
     await sql`select storefront.orders_expire()`;
     const [{ status }] =

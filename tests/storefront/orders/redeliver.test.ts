@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
+import { newAddress } from "../../support/make.ts";
 import { approveOrder, bring, newSplitShop, pick, picksOf } from "../../support/order-goods.ts";
 import { checkAll, placeOrder, type Shop, standing, walletOf } from "../../support/orders.ts";
 
@@ -146,5 +147,29 @@ test("goods that were accepted as short do not travel in the new parcel", async 
   expect(items).toEqual([{ position: 1, quantity: 2 }]);
   await bring(shop, delivery_id, "delivered");
   expect(await orderAt(shop, id)).toMatchObject({ status: "delivered", fulfilment: "partial" });
+  await checkAll(shop.tenant);
+});
+
+test("each parcel goes where its own was to go, to the receiver that it was redirected to", async () => {
+  const { shop, id, ids: [first, second] } = await ordered("wallet", 5);
+  const { ops } = shop.tenant;
+  const elsewhere = await newAddress(shop.tenant, { city: "Erbil" });
+  const redirect = await ops.post(`/delivery/deliveries/${second}/redirect`, {
+    dropoff_address_id: elsewhere,
+    recipient: { name: "Neighbour", phone: "+9647701112233" },
+  });
+  expect(redirect).toSucceed(200);
+  const ends = () =>
+    sql`select dropoff_address_id as at, recipient ->> 'name' as receiver, d.status from delivery.deliveries d
+      join storefront.storefront_order_parts p on p.delivery_id = d.id
+      where d.order_id = ${id} order by p.position`;
+  const before = await ends();
+  expect(before[1]).toMatchObject({ at: elsewhere, receiver: "Neighbour" });
+  for (const one of [first, second]) await bring(shop, one, "cancelled");
+  expect(await redeliver(shop, id)).toSucceed(200);
+  const after = await ends();
+  expect(after.map(({ at, receiver }) => [at, receiver]))
+    .toEqual(before.map(({ at, receiver }) => [at, receiver]));
+  expect(after.map(({ status }) => status)).toEqual(["pending", "pending"]);
   await checkAll(shop.tenant);
 });

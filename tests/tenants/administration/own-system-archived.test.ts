@@ -23,6 +23,9 @@ const schedules = [
   "delivery.manifests_complete()",
   "storefront.orders_complete()",
   "tenancy.api_keys_warn()",
+  "money.cod_reconcile_all()",
+  "warehousing.report_stock()",
+  "storefront.domains_recheck()",
 ];
 
 test.each(["active", "archived"])("of a company that is %s", async (status) => {
@@ -44,6 +47,14 @@ test.each(["active", "archived"])("of a company that is %s", async (status) => {
   await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, created_by, expires_at)
     values (${tenant.id}, 'Shop', sha256(convert_to(${tenant.id}, 'UTF8')), '{view:tenant}', ${tenant.admin.id},
       now() + interval '5 days')`;
+  // Differences that nobody has mended, and a domain whose records wait.
+  await sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx`update warehousing.stock set quantity = quantity + 1 where tenant_id = ${tenant.id}`;
+  });
+  await sql`insert into storefront.custom_domains (tenant_id, market_id, custom_domain, dns_records)
+    select tenant_id, id, ${`${crypto.randomUUID()}.example`}, '[]' from storefront.markets
+    where tenant_id = ${tenant.id}`;
   if (status === "archived") {
     const admin = await newSystemAdmin();
     expect(await admin.post(`/tenants/${tenant.id}/archive`)).toSucceed(200);
@@ -64,6 +75,12 @@ test.each(["active", "archived"])("of a company that is %s", async (status) => {
   const announced = await sql`select from integration.system_events
     where tenant_id = ${tenant.id} and event_type = 'api_key.expiring'`;
   expect(announced).toHaveLength(status === "archived" ? 0 : 1);
+  const differences = await sql`select from integration.system_events
+    where tenant_id = ${tenant.id} and event_type = 'stock.mismatch'`;
+  expect(differences).toHaveLength(status === "archived" ? 0 : 1);
+  const lookUps = await sql`select from app.jobs
+    where tenant_id = ${tenant.id} and kind = 'storefront.verify_domain'`;
+  expect(lookUps).toHaveLength(status === "archived" ? 0 : 1);
 });
 
 test("one is not opened again", async () => {

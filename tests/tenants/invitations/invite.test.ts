@@ -132,6 +132,16 @@ describe("an invitation", () => {
     }]);
   });
 
+  test("whose password was given to Auth makes an account of the company's, though the invitation is renewed without one meanwhile", async () => {
+    const email = address();
+    const { id } = await invited(a, email, { password: "the company's word" });
+    const [{ step }] = await sql`select tenancy.invitation_delivery(${id}) as step`;
+    expect(step).toMatchObject({ step: "make", password: expect.any(String) });
+    expect((await invited(a, email)).id).toBe(id);
+    const [{ creator }] = await sql`select tenancy.account_creator(${step.user_id}) as creator`;
+    expect(creator).toBe(a.id);
+  });
+
   test("without a password makes an account that nobody else can enter, so any company may have it", async () => {
     const email = address();
     const first = await invited(a, email);

@@ -62,6 +62,13 @@ describe("stopped by the company", () => {
       ]
     ) expect(refused).toFailWith(409, "webhook_subscription_stopped");
     expect(await merchant.put(`${own}/${id}`, { event_types: ["*"] })).toSucceed(200);
+    expect(await merchant.post(`${own}/${id}/test`, {}))
+      .toFailWith(409, "webhook_subscription_stopped");
+    const [failed] =
+      await sql`insert into integration.webhook_events (tenant_id, subscription_id, event_type, entity_key, body, status)
+      values (${tenant.id}, ${id}, 'delivery.created', 'x', '{}', 'failed') returning id`;
+    expect(await merchant.post(`/webhooks/own/events/${failed!.id}/retry`, {}))
+      .toFailWith(409, "webhook_subscription_stopped");
     const valid = { module_id: await moduleId("delivery"), url: receiver.url, event_types: ["*"] };
     expect(await merchant.post(own, valid)).toFailWith(409, "webhook_subscription_exists");
     const notices = (await merchant.get("/tenants/me/notifications")).body.data;

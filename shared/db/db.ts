@@ -161,8 +161,11 @@ export const system = <T>(
 ): Promise<T> => asEngine(statement, values, 1, whose);
 
 /** The same for a statement that may be repeated: it is, when its connection broke. */
-export const repeatable = <T>(statement: string, values: (string | number | null)[]): Promise<T> =>
-  asEngine(statement, values, maxLostAttempts);
+export const repeatable = <T>(
+  statement: string,
+  values: (string | number | null)[],
+  whose?: string,
+): Promise<T> => asEngine(statement, values, maxLostAttempts, whose);
 
 async function asEngine<T>(
   statement: string,

@@ -97,10 +97,13 @@ async function parcels(
 async function drivers(world: World, count: Count, totals: Totals): Promise<void> {
   const { barid } = world.admin;
   const book = await done(world.dispatcher.barid.GET("/delivery/cod-reconciliation"));
-  const now = new Date();
-  await done(barid.POST("/delivery/driver-performance/rebuild", {
-    body: { month: now.getUTCMonth() + 1, year: now.getUTCFullYear() },
-  }));
+  // Of the company's clock: in its evening the month may be another one than in UTC.
+  const { current_month: { year, month } } = await done(
+    barid.GET("/delivery/driver-performance/detail", {
+      params: { query: { driver_id: world.drivers[0]!.id } },
+    }),
+  );
+  await done(barid.POST("/delivery/driver-performance/rebuild", { body: { month, year } }));
   const found = await each(world.drivers, async ({ id, barid: own }) => {
     const { data: [report] } = await done(barid.GET("/delivery/driver-performance", {
       params: { query: { driver_id: id } },

@@ -16,7 +16,7 @@ import { demoPassword } from "../../supabase/local/demo-accounts.ts";
 import { secretsKey } from "../../supabase/local/keys.ts";
 import { isAlive } from "../../supabase/local/processes.ts";
 import { checkOut, hasCommit, pullInto } from "../support/checkout.ts";
-import { demoIn } from "../support/demo-in.ts";
+import { demoIn, keepUtc } from "../support/demo-in.ts";
 import { type StackIn, startStackIn } from "../support/stack-in.ts";
 import { runProgram } from "../tools/checks/programs.ts";
 import { releases } from "../tools/migrations/releases.ts";
@@ -67,10 +67,7 @@ describe.skipIf(!there)(`from ${first!.version} in an empty folder`, () => {
     folder = checkOut(first!.commit);
     files = mkdtempSync(join(tmpdir(), "barid-newcomer-"));
     await start();
-    // The demo of that release reads the month of UTC, which in Baghdad's last hours of a month is another one.
-    await sql`insert into tenancy.tenant_settings (tenant_id, module, group_key, settings)
-      select id, 'general', 'timezone', '{"name": "UTC"}' from tenancy.tenants
-      on conflict (tenant_id, module, group_key) do update set settings = excluded.settings`;
+    await keepUtc(sql);
   });
   afterAll(async () => {
     await hosted?.close();

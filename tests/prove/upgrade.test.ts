@@ -14,7 +14,7 @@ import { root } from "../../supabase/local/paths.ts";
 import { startStack } from "../../supabase/local/stack.ts";
 import { remote } from "../deploy/cli.ts";
 import { checkOut, hasCommit } from "../support/checkout.ts";
-import { demoIn } from "../support/demo-in.ts";
+import { demoIn, keepUtc } from "../support/demo-in.ts";
 import { type StackIn, startStackIn } from "../support/stack-in.ts";
 import { releases } from "../tools/migrations/releases.ts";
 import { allBreaches } from "./invariants.ts";
@@ -46,6 +46,7 @@ describe.each(releases())("from $version", ({ version, commit }) => {
     old = checkOut(commit);
     stack = await startStackIn(old.dir);
     sql = postgres(stack.state.db_url, { max: 2, onnotice: () => {} });
+    await keepUtc(sql);
   });
   afterAll(async () => {
     await sql?.end();

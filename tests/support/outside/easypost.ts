@@ -5,7 +5,7 @@ import { type NotedRequest, noteRequest } from "./requests.ts";
 export interface EasyPostShipment {
   id: string;
   reference?: string;
-  rates: { id: string; rate: string }[];
+  rates: { id: string; rate: string; currency?: string }[];
   tracking_code?: string;
   postage_label?: { label_url: string };
   refund_status?: string;

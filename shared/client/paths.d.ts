@@ -3242,7 +3242,10 @@ export interface components {
     };
     /** The driver who has the parcel may not go there. Give it to another driver first. */ RedirectNeedsOtherDriverError: { code?: "redirect_needs_other_driver"; field?: string; } & components["schemas"]["Error"];
     /** This return comes from there. To leave it with its customer, cancel it, or report it returned. */ RedirectToCustomerError: { code?: "redirect_to_customer"; field?: string; } & components["schemas"]["Error"];
-    RefundOrder: { /** Money in major units of `currency` */ amount?: number | null; note?: string | null; };
+    RefundOrder: {
+      /** Left out: what is due to the customer, and where nothing is, all that is left of the payment */ amount?: number | null;
+      note?: string | null;
+    };
     /** At most {amount} {currency} can be refunded. */ RefundTooHighError: { amount?: number; code?: "refund_too_high"; currency?: string; field?: string; } & components["schemas"]["Error"];
     RejectedPackage: {
       kind: "package" | "delivery" | "inventory_item"; message: string;

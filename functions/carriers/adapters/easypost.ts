@@ -27,7 +27,7 @@ import {
   refused,
 } from "./adapter.ts";
 
-const Rate = z.object({ id: z.string(), rate: z.string() });
+const Rate = z.object({ id: z.string(), rate: z.string(), currency: z.string().optional() });
 const Shipment = z.object({
   id: z.string(),
   reference: z.string().nullish(),
@@ -146,8 +146,10 @@ function bookedOf({ id, postage_label }: Shipment, tracking_number: string): Boo
   return { tracking_number, carrier_reference: id, label_url };
 }
 
+/** Of an account with carriers of several countries, the cheapest in the currency that is named first: amounts of two do not compare. */
 function cheapest({ rates }: Shipment): string {
-  const [best] = [...rates].sort((a, b) => Number(a.rate) - Number(b.rate));
+  const comparable = rates.filter(({ currency }) => currency === rates[0]!.currency);
+  const [best] = comparable.sort((a, b) => Number(a.rate) - Number(b.rate));
   if (!best) throw refused("no rate for this shipment");
   return best.id;
 }

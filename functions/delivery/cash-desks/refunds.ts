@@ -19,6 +19,7 @@ import {
   Pagination,
   Text,
   Timestamp,
+  withoutEmpty,
 } from "../../../shared/schemas/schemas.ts";
 import { office, officeReaders } from "../cod/access.ts";
 import { TransferResponse } from "./schemas.ts";
@@ -58,7 +59,7 @@ const PayRefund = z.strictObject({
   reference: Text,
   from_user_id: Id.nullish(),
   notes: LongText.nullish(),
-}).meta({ id: "PayCashRefund" });
+}).transform(withoutEmpty).meta({ id: "PayCashRefund" });
 
 export const cashRefunds: AnyEndpoint[] = [
   endpoint({

@@ -55,7 +55,9 @@ export const CancelResponse = z.object({
 });
 export const Note = z.object({ note: LongText.nullish() }).meta({ id: "OrderNote" });
 export const RefundOrder = z.strictObject({
-  amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }).nullish(),
+  amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }).nullish().describe(
+    "Left out: what is due to the customer, and where nothing is, all that is left of the payment",
+  ),
   note: LongText.nullish(),
 }).meta({ id: "RefundOrder" });
 export const RefundResponse = z.object({ data: z.object({ order: Order, refund: Refund }) });

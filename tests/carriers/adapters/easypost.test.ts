@@ -74,6 +74,16 @@ test("a shipment is made with a reference and its cheapest rate is bought", asyn
   expect(buying.body).toEqual({ rate: { id: "rate_cheap" } });
 });
 
+test("rates of another currency are not compared with the first", async () => {
+  service.rates = [
+    { id: "rate_us", rate: "10.00", currency: "USD" },
+    { id: "rate_ca", rate: "8.00", currency: "CAD" },
+    { id: "rate_us_cheap", rate: "9.50", currency: "USD" },
+  ];
+  await adapter.bookShipment(parcel, "ref-1", key);
+  expect(service.asked.at(-1)!.body).toEqual({ rate: { id: "rate_us_cheap" } });
+});
+
 test("what an earlier, lost call bought or made is found and not made twice", async () => {
   service.shipments = [bought];
   expect((await adapter.bookShipment(parcel, "ref-1", key)).tracking_number).toBe("9400");

@@ -105,6 +105,7 @@ test("a payer without a wallet is paid by a desk against a receipt, and a mistak
     to_user: null,
   });
   expect((await pay(refund.id, once)).body).toEqual(paid.body);
+  expect((await pay(refund.id, once, { notes: null })).body).toEqual(paid.body);
   expect(await pay(refund.id)).toFailWith(409, "cash_refund_already_paid");
   expect(await heldBy(tenant, tenant.dispatcher)).toBe(held - refund.amount);
   const done = await tenant.dispatcher.get(refunds, { query: { delivery_id: id } });

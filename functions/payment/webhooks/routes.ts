@@ -67,12 +67,10 @@ export const webhooks: AnyEndpoint[] = [
       if (!gateway?.signed) throw new AppError("gateway_not_found");
       const { header, read } = gateway.signed;
       const signature = request.headers.get("x-gateway-signature") ?? request.headers.get(header);
-      const tenants = await signersOf(gateway.code, raw, signature ?? "");
+      const account = claimedAccount(raw);
+      const tenants = await signersOf(gateway.code, account, raw, signature ?? "");
       if (tenants.length === 0) throw new AppError("invalid_signature");
-      const facts = {
-        ...read(requireStorable(parseStrictly(raw))),
-        account: claimedAccount(raw),
-      };
+      const facts = { ...read(requireStorable(parseStrictly(raw))), account };
       const text = new TextDecoder().decode(raw);
       // The bytes are what was signed: the same bytes are the same event, whatever a header calls them.
       await applyFacts(gateway.code, tenants, digest(raw), "signature", facts, text);

@@ -31,11 +31,11 @@ export function claimedAccount(raw: Uint8Array): string {
 /** The tenants whose secret, the current or the one before, made this signature. */
 export async function signersOf(
   code: string,
+  account: string,
   raw: Uint8Array,
   signature: string,
 ): Promise<string[]> {
   if (!/^[0-9a-f]{64}$/.test(signature)) return [];
-  const account = claimedAccount(raw);
   const signers = await system<Signer[]>(
     "select money.gateway_signers($1::text, $2::text) as answer",
     [code, account],

@@ -28,18 +28,20 @@ returns jsonb
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
+  v_lost app.jobs;
   v_jobs jsonb;
 begin
-  with lost as (
+  for v_lost in
     update app.jobs j set status = 'dead', finished_at = now(), last_error = 'its runner ended each time', lease_until = null, lease_token = null
     where j.kind = any (kinds) and j.run_at <= now() and j.status = 'running' and j.lease_until < now() and j.attempts >= greatest(j.attempts_max, 8)
     returning j.*
-  ), announced as (
-    select private.job_dead_announce(l) from lost l
-  ), due as (
+  loop
+    perform private.job_dead_announce(v_lost);
+  end loop;
+  with due as (
     select j.id from app.jobs j
-    where j.kind = any (kinds) and j.run_at <= now() and (select count(*) from announced) >= 0
-      and (j.status = 'queued' or (j.status = 'running' and j.lease_until < now() and j.attempts < greatest(j.attempts_max, 8)))
+    where j.kind = any (kinds) and j.run_at <= now()
+      and (j.status = 'queued' or (j.status = 'running' and j.lease_until < now()))
       and not exists (
         select from app.jobs e where e.entity_key = j.entity_key and e.id < j.id and e.status in ('queued', 'running'))
     order by j.run_at, j.id

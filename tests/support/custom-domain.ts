@@ -32,3 +32,18 @@ export const domainsOf = async (tenant: Tenant) =>
 /** Makes the resolver answer so. */
 export const put = (records: Parameters<typeof putRecords>[1]) =>
   putRecords(stack.resolverUrl, records);
+
+/** A store with a claim to the domain, and the value that proves it. */
+export async function claim(
+  domain: string,
+): Promise<{ tenant: Tenant; proof: string; answer: Answer }> {
+  const { tenant } = await newStoreOwner();
+  const answer = await connect(tenant, domain);
+  return { tenant, proof: answer.body.success ? ownership(answer) : "", answer };
+}
+/** The zone sends visitors to us and holds these proofs. */
+export const zone = (domain: string, ...proofs: string[]) =>
+  put({
+    [`CNAME ${domain}`]: [target],
+    [`TXT _market-verify.${domain}`]: proofs.map((proof) => `"${proof}"`),
+  });

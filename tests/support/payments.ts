@@ -1,7 +1,9 @@
 /** Payments by card for tests: shops that take them, and the reports of their gateways. */
 import { createHmac } from "node:crypto";
+import type postgres from "postgres";
 import { expect } from "vitest";
 import { sql, stack } from "./db.ts";
+import { runJobs } from "./jobs.ts";
 import { newShop, type Placed, placeOrder, type Shop } from "./orders.ts";
 
 export const webhookSecret = "local-webhook-secret";
@@ -146,42 +148,52 @@ export async function atGateway(
 
 /** Lets so many hours pass over an order and its payments, in which nobody asked its gateway. */
 export async function hoursLater({ id }: { id: string }, hours: number): Promise<void> {
-  await sql.begin(async (tx) => {
-    // Only the time is moved here; the order stays as it was agreed.
-    await tx`set local session_replication_role = replica`;
-    await tx`update storefront.storefront_orders set created_at = created_at - ${hours} * interval '1 hour'
-      where id = ${id}`;
-    await tx`update money.payments set created_at = created_at - ${hours} * interval '1 hour',
-      expires_at = expires_at - ${hours} * interval '1 hour',
-      last_checked_at = last_checked_at - ${hours} * interval '1 hour' where order_id = ${id}`;
-  });
+  await sql.begin((tx) => hoursLaterIn(tx, id, hours));
+}
+
+async function hoursLaterIn(tx: postgres.TransactionSql, id: string, hours: number): Promise<void> {
+  // Only the time is moved here; the order stays as it was agreed.
+  await tx`set local session_replication_role = replica`;
+  await tx`update storefront.storefront_orders set created_at = created_at - ${hours} * interval '1 hour'
+    where id = ${id}`;
+  await tx`update money.payments set created_at = created_at - ${hours} * interval '1 hour',
+    expires_at = expires_at - ${hours} * interval '1 hour',
+    last_checked_at = last_checked_at - ${hours} * interval '1 hour' where order_id = ${id}`;
+  await tx`set local session_replication_role = origin`;
+}
+
+/** A day later, when the gateway has said for the last time how the order's payments stand. */
+export async function endedUnpaid(
+  tx: postgres.TransactionSql,
+  { id }: { id: string },
+): Promise<void> {
+  await hoursLaterIn(tx, id, 25);
+  await tx`select money.payment_answered(id) from money.payments where order_id = ${id}`;
 }
 
 /** The clock ends an order a day old of whose payments the gateway has said for the last time how they stand. */
 export async function expireUnpaid(order: { id: string }): Promise<void> {
-  await hoursLater(order, 25);
-  await sql`select money.payment_answered(id) from money.payments where order_id = ${order.id}`;
+  await sql.begin((tx) => endedUnpaid(tx, order));
   await sql`select storefront.orders_expire()`;
 }
 
 /**
- * The clock asks: the look at each payment is queued, and done. Several files of tests may have queued more than one run takes.
- * -> how many looks were queued for this shop
+ * The clock asks: the look at each payment is queued, and done.
+ * -> how many looks were queued for this shop since it was asked for the last time: another file's tests may have begun it
  */
 export async function askGateways({ tenant }: Shop): Promise<number> {
-  const [{ last }] = await sql`select coalesce(max(id), 0) as last from app.jobs`;
   await sql`select money.payments_reconcile()`;
-  const [{ count }] = await sql`select count(*)::int from app.jobs
-    where kind = 'payment.reconcile' and tenant_id = ${tenant.id} and id > ${last}`;
-  await expect.poll(async () => {
-    const response = await fetch(`${stack.functionsUrl}/payment/internal/jobs`, {
-      method: "POST",
-      headers: { apikey: stack.secretKey },
-    });
-    expect(response.status).toBe(200);
-    const [{ open }] = await sql`select count(*)::int as open from app.jobs
-      where kind = 'payment.reconcile' and tenant_id = ${tenant.id} and status in ('queued', 'running')`;
-    return open;
-  }, { timeout: 20_000 }).toBe(0);
-  return count;
+  await runJobs("payment", tenant.id);
+  const looks = await sql`delete from app.jobs
+    where kind = 'payment.reconcile' and tenant_id = ${tenant.id} and status not in ('queued', 'running') returning id`;
+  return looks.length;
+}
+
+/** The orders at whose payments the clock would look, by what only `tx` sees so far; the looks are not kept. */
+export async function lookedAt(tx: postgres.TransactionSql, { tenant }: Shop): Promise<string[]> {
+  await tx`select money.payments_reconcile()`;
+  const looks = await tx`with look as (
+      delete from app.jobs where kind = 'payment.reconcile' and tenant_id = ${tenant.id} returning entity_key)
+    select p.order_id from look join money.payments p on p.id::text = look.entity_key`;
+  return looks.map(({ order_id }) => order_id);
 }

@@ -9,8 +9,9 @@ import {
   newExternal,
   report,
 } from "../../support/carriers.ts";
-import { sql, stack } from "../../support/db.ts";
+import { sql } from "../../support/db.ts";
 import { path } from "../../support/deliveries.ts";
+import { runJobs as runJobsOf } from "../../support/jobs.ts";
 import { split } from "../../support/order-fees.ts";
 import { locksBefore } from "../../support/overlapping.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -37,11 +38,7 @@ const jobs = () =>
 /** As the schedule of each minute does; what waits to be tried again is due. */
 async function runJobs() {
   await sql`update app.jobs set run_at = now() where tenant_id = ${tenant.id} and status = 'queued'`;
-  const answer = await fetch(`${stack.functionsUrl}/carriers/internal/jobs`, {
-    method: "POST",
-    headers: { apikey: stack.secretKey },
-  });
-  expect(answer.status).toBe(200);
+  await runJobsOf("carriers", tenant.id);
 }
 
 test("a booking is cancelled at its carrier after its delivery was, and nobody has to call", async () => {

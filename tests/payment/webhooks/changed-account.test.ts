@@ -1,9 +1,10 @@
 /** A shop that changes its account at a gateway is paid for what was opened at the one before. */
 import { beforeEach, expect, test } from "vitest";
-import { sql, stack } from "../../support/db.ts";
+import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
 import { checkAll, placeOrder, type Shop, standing } from "../../support/orders.ts";
 import {
+  askGateways,
   atGateway,
   due,
   eventFor,
@@ -31,12 +32,7 @@ const pending = { payment_status: "pending", paid: 0 };
 async function ask(): Promise<void> {
   await sql`update money.payments set created_at = created_at - interval '2 minutes', last_checked_at = null
     where tenant_id = ${shop.tenant.id} and status = 'pending'`;
-  await sql`select money.payments_reconcile()`;
-  const answer = await fetch(`${stack.functionsUrl}/payment/internal/jobs`, {
-    method: "POST",
-    headers: { apikey: stack.secretKey },
-  });
-  await answer.body?.cancel();
+  await askGateways(shop);
 }
 
 /** An event of an account, signed with its secret. */

@@ -1,6 +1,6 @@
 /** A notification nobody signed is a reason to ask; only the gateway's own answer pays. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { sql, stack } from "../../support/db.ts";
+import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
 import {
   checkAll,
@@ -12,9 +12,11 @@ import {
   walletOf,
 } from "../../support/orders.ts";
 import {
+  askGateways,
   atGateway,
+  endedUnpaid,
   expireUnpaid,
-  hoursLater,
+  lookedAt,
   newCardShop,
   numberOf,
   received,
@@ -40,11 +42,6 @@ function hint(placed: Placed, more: Record<string, unknown> = {}) {
   };
 }
 const send = (body: unknown) => report(body, null, "gatewayone");
-const runJobs = (name = "payment") =>
-  fetch(`${stack.functionsUrl}/${name}/internal/jobs`, {
-    method: "POST",
-    headers: { apikey: stack.secretKey },
-  });
 /** As if nobody had asked for a while. */
 const later = (order: string) =>
   sql`update money.payments set last_checked_at = last_checked_at - interval '1 minute' where order_id = ${order}`;
@@ -182,16 +179,14 @@ describe("the gateway's answer", () => {
     const placed = await placeOrder(shop, "gatewayone");
     await atGateway(placed.instructions.redirect_url, "pay", "yes");
     const old = await placeOrder(shop, "gatewayone");
-    await sql`update money.payments set created_at = now() - interval '2 minutes' where order_id = ${placed.id}`;
-    await hoursLater(old, 25);
-    await sql`select money.payment_answered(id) from money.payments where order_id = ${old.id}`;
-    await sql`select money.payments_reconcile()`;
-    const queued = await sql`select j.payload ->> 'payment_id' as id, p.order_id from app.jobs j
-      join money.payments p on p.id::text = j.payload ->> 'payment_id'
-      where j.kind = 'payment.reconcile' and j.tenant_id = ${shop.tenant.id} and j.status = 'queued'`;
-    expect(queued.map(({ order_id }) => order_id)).toContain(placed.id);
-    expect(queued.map(({ order_id }) => order_id)).not.toContain(old.id);
-    expect((await runJobs()).status).toBe(200);
+    const looks = await sql.begin(async (tx) => {
+      await tx`update money.payments set created_at = now() - interval '2 minutes' where order_id = ${placed.id}`;
+      await endedUnpaid(tx, old);
+      return await lookedAt(tx, shop);
+    });
+    expect(looks).toContain(placed.id);
+    expect(looks).not.toContain(old.id);
+    await askGateways(shop);
     expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
   });
 });

@@ -1,31 +1,17 @@
 /** Ownership of a domain: pending claims block nobody, verification decides, and it is checked again. */
 import { describe, expect, test } from "vitest";
-import { type Answer, nobody } from "../../support/api.ts";
 import {
-  connect,
+  claim,
   customDomain as path,
   newDomain,
-  ownership,
   put,
-  target,
   verify,
+  zone,
 } from "../../support/custom-domain.ts";
-import { sql, stack } from "../../support/db.ts";
+import { sql } from "../../support/db.ts";
 import type { Tenant } from "../../support/people.ts";
-import { eventsOf, newStoreOwner } from "../../support/storefront.ts";
+import { eventsOf } from "../../support/storefront.ts";
 
-/** A store with a claim to the domain, and the value that proves it. */
-async function claim(domain: string): Promise<{ tenant: Tenant; proof: string; answer: Answer }> {
-  const { tenant } = await newStoreOwner();
-  const answer = await connect(tenant, domain);
-  return { tenant, proof: answer.body.success ? ownership(answer) : "", answer };
-}
-/** The zone sends visitors to us and holds these proofs. */
-const zone = (domain: string, ...proofs: string[]) =>
-  put({
-    [`CNAME ${domain}`]: [target],
-    [`TXT _market-verify.${domain}`]: proofs.map((proof) => `"${proof}"`),
-  });
 const statusOf = async (tenant: Tenant) =>
   (await sql`select status from storefront.custom_domains
     where tenant_id = ${tenant.id} order by created_at desc limit 1`)[0].status;
@@ -96,76 +82,5 @@ describe("a domain that another has proven", () => {
     for (const { status } of answers) expect([200, 404, 409]).toContain(status);
     const statuses = await Promise.all(rivals.map(({ tenant }) => statusOf(tenant)));
     expect(statuses.sort()).toEqual(["active", "archived", "archived", "archived"]);
-  });
-});
-
-describe("a proven domain is looked at again", () => {
-  const runJobs = () =>
-    nobody.post("/storefront/internal/jobs", {}, { headers: { apikey: stack.secretKey } });
-  /** A day later: the clock looks. */
-  async function nextDay({ id }: Tenant, days = 1): Promise<void> {
-    await sql`update storefront.custom_domains set dns_checked_at = dns_checked_at - ${days} * interval '1 day',
-      dns_missing_since = dns_missing_since - ${days} * interval '1 day' where tenant_id = ${id}`;
-    await sql`select storefront.domains_recheck()`;
-    expect(await runJobs()).toSucceed(200);
-  }
-  const row = async ({ id }: Tenant) =>
-    (await sql`select * from storefront.custom_domains where tenant_id = ${id}`)[0];
-
-  test("daily; after three days without its records it is pending again, with an event", async () => {
-    const domain = newDomain();
-    const { tenant, proof } = await claim(domain);
-    await zone(domain, proof);
-    await verify(tenant);
-    const jobs = () =>
-      sql`select from app.jobs where tenant_id = ${tenant.id} and kind = 'storefront.verify_domain'`;
-    await sql`select storefront.domains_recheck()`;
-    expect(await jobs()).toHaveLength(0);
-    await nextDay(tenant);
-    expect(await jobs()).toHaveLength(1);
-    expect(await row(tenant)).toMatchObject({ status: "active", dns_missing_since: null });
-    await zone(domain);
-    await nextDay(tenant);
-    expect(await row(tenant)).toMatchObject({ status: "active" });
-    expect((await row(tenant)).dns_missing_since).not.toBeNull();
-    // A resolver that is away neither counts nor clears.
-    await put({ [`TXT _market-verify.${domain}`]: "broken" });
-    await nextDay(tenant, 4);
-    expect(await row(tenant)).toMatchObject({ status: "active" });
-    await zone(domain);
-    await nextDay(tenant);
-    expect(await row(tenant)).toMatchObject({
-      status: "pending_dns",
-      dns_verified_at: null,
-      dns_missing_since: null,
-    });
-    expect(await eventsOf(tenant)).toEqual([
-      "custom_domain.connected",
-      "custom_domain.verified",
-      "custom_domain.unverified",
-    ]);
-    // It waits a week from now on, and is active as soon as the records are back.
-    await sql`select storefront.domains_recheck()`;
-    expect(await row(tenant)).toMatchObject({ status: "pending_dns" });
-    await zone(domain, proof);
-    expect((await verify(tenant)).body.data.verified).toBe(true);
-  });
-
-  test("records that come back in time end the count", async () => {
-    const domain = newDomain();
-    const { tenant, proof } = await claim(domain);
-    await zone(domain, proof);
-    await verify(tenant);
-    await zone(domain);
-    await nextDay(tenant);
-    await zone(domain, proof);
-    await nextDay(tenant);
-    expect(await row(tenant)).toMatchObject({ status: "active", dns_missing_since: null });
-    await zone(domain);
-    await nextDay(tenant);
-    await nextDay(tenant, 2);
-    expect(await row(tenant)).toMatchObject({ status: "active" });
-    await nextDay(tenant);
-    expect(await row(tenant)).toMatchObject({ status: "pending_dns" });
   });
 });

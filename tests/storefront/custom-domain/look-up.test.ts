@@ -1,23 +1,26 @@
-/** The job that looks up the records of domains. */
+/** The job that looks up the records of domains. One file has all of it, since the schedule queues looks at everybody's. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { nobody } from "../../support/api.ts";
 import {
+  claim,
   connect,
   customDomain as path,
   domainsOf,
   newClaimant,
+  newDomain,
   ownership,
   put,
   target,
+  verify,
+  zone,
 } from "../../support/custom-domain.ts";
-import { sql, stack } from "../../support/db.ts";
+import { sql } from "../../support/db.ts";
+import { runJobs } from "../../support/jobs.ts";
 import type { Tenant } from "../../support/people.ts";
+import { eventsOf } from "../../support/storefront.ts";
 
 describe("the look-up that nobody asks for", () => {
   let waiting: Awaited<ReturnType<typeof newClaimant>>;
   let tired: Awaited<ReturnType<typeof newClaimant>>;
-  const runJobs = () =>
-    nobody.post("/storefront/internal/jobs", {}, { headers: { apikey: stack.secretKey } });
   const jobsOf = async (tenant: Tenant) =>
     await sql`select status from app.jobs
       where tenant_id = ${tenant.id} and kind = 'storefront.verify_domain' order by id`;
@@ -36,7 +39,7 @@ describe("the look-up that nobody asks for", () => {
     await sql`select storefront.domains_recheck()`;
     expect(await jobsOf(tenant)).toHaveLength(1);
     expect(await jobsOf(tired.tenant)).toEqual([]);
-    expect(await runJobs()).toSucceed(200);
+    await runJobs("storefront", tenant.id);
     expect((await domainsOf(tenant))[0]).toMatchObject({ status: "pending_dns" });
     expect((await domainsOf(tenant))[0].dns_checked_at).not.toBeNull();
     await put({
@@ -44,7 +47,7 @@ describe("the look-up that nobody asks for", () => {
       [`TXT _market-verify.${domain}`]: [`"${token}"`],
     });
     await sql`select storefront.domains_recheck()`;
-    expect(await runJobs()).toSucceed(200);
+    await runJobs("storefront", tenant.id);
     expect((await domainsOf(tenant))[0]).toMatchObject({ status: "active" });
     expect((await jobsOf(tenant)).map(({ status }) => status)).toEqual(["done", "done"]);
     const [event] = await sql`select tenant_id from integration.system_events
@@ -70,8 +73,77 @@ describe("the look-up that nobody asks for", () => {
     await connect(tenant, domain);
     await sql`select storefront.domains_recheck()`;
     await tenant.admin.delete(path);
-    expect(await runJobs()).toSucceed(200);
+    await runJobs("storefront", tenant.id);
     expect((await domainsOf(tenant))[0]).toMatchObject({ status: "archived" });
     expect((await jobsOf(tenant)).map(({ status }) => status)).toEqual(["done"]);
+  });
+});
+
+describe("a proven domain is looked at again", () => {
+  /** A day later: the clock looks. */
+  async function nextDay({ id }: Tenant, days = 1): Promise<void> {
+    await sql`update storefront.custom_domains set dns_checked_at = dns_checked_at - ${days} * interval '1 day',
+      dns_missing_since = dns_missing_since - ${days} * interval '1 day' where tenant_id = ${id}`;
+    await sql`select storefront.domains_recheck()`;
+    await runJobs("storefront", id);
+  }
+  const row = async ({ id }: Tenant) =>
+    (await sql`select * from storefront.custom_domains where tenant_id = ${id}`)[0];
+
+  test("daily; after three days without its records it is pending again, with an event", async () => {
+    const domain = newDomain();
+    const { tenant, proof } = await claim(domain);
+    await zone(domain, proof);
+    await verify(tenant);
+    const jobs = () =>
+      sql`select from app.jobs where tenant_id = ${tenant.id} and kind = 'storefront.verify_domain'`;
+    await sql`select storefront.domains_recheck()`;
+    expect(await jobs()).toHaveLength(0);
+    await nextDay(tenant);
+    expect(await jobs()).toHaveLength(1);
+    expect(await row(tenant)).toMatchObject({ status: "active", dns_missing_since: null });
+    await zone(domain);
+    await nextDay(tenant);
+    expect(await row(tenant)).toMatchObject({ status: "active" });
+    expect((await row(tenant)).dns_missing_since).not.toBeNull();
+    // A resolver that is away neither counts nor clears.
+    await put({ [`TXT _market-verify.${domain}`]: "broken" });
+    await nextDay(tenant, 4);
+    expect(await row(tenant)).toMatchObject({ status: "active" });
+    await zone(domain);
+    await nextDay(tenant);
+    expect(await row(tenant)).toMatchObject({
+      status: "pending_dns",
+      dns_verified_at: null,
+      dns_missing_since: null,
+    });
+    expect(await eventsOf(tenant)).toEqual([
+      "custom_domain.connected",
+      "custom_domain.verified",
+      "custom_domain.unverified",
+    ]);
+    // It waits a week from now on, and is active as soon as the records are back.
+    await sql`select storefront.domains_recheck()`;
+    expect(await row(tenant)).toMatchObject({ status: "pending_dns" });
+    await zone(domain, proof);
+    expect((await verify(tenant)).body.data.verified).toBe(true);
+  });
+
+  test("records that come back in time end the count", async () => {
+    const domain = newDomain();
+    const { tenant, proof } = await claim(domain);
+    await zone(domain, proof);
+    await verify(tenant);
+    await zone(domain);
+    await nextDay(tenant);
+    await zone(domain, proof);
+    await nextDay(tenant);
+    expect(await row(tenant)).toMatchObject({ status: "active", dns_missing_since: null });
+    await zone(domain);
+    await nextDay(tenant);
+    await nextDay(tenant, 2);
+    expect(await row(tenant)).toMatchObject({ status: "active" });
+    await nextDay(tenant);
+    expect(await row(tenant)).toMatchObject({ status: "pending_dns" });
   });
 });

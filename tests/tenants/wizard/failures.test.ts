@@ -94,7 +94,8 @@ test("taking back spares an account that was there before", async () => {
   expect(answer).toFailWith(503, "service_unavailable");
   expect(await left(slug, email)).toEqual({ tenants: 0, users: 1, profiles: 1 });
   expect(await sql`select from tenancy.invitations where email = ${email}`).toHaveLength(0);
-  await sql`update app.jobs set run_at = now() where kind = 'tenants.wizard_undo' and status = 'queued'`;
+  await sql`update app.jobs j set run_at = now() from tenancy.wizard_runs r
+    where r.caller = ${system.id} and j.id = r.undo_job_id and j.status = 'queued'`;
   await runJobs();
   expect(await sql`select id from auth.users where email = ${email}`).toEqual([{ id }]);
 });

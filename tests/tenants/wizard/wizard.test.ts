@@ -113,10 +113,12 @@ test("every group is kept and read again through the settings", async () => {
 test("a body that names another fallback keeps it, one that empties it has none", async () => {
   for (const missing_unit_size_fallback of ["service_max", null]) {
     const body = wizardBody({ general_config: { unit_size: { missing_unit_size_fallback } } });
-    const { tenant_id } = (await system.post(path, body)).body;
-    const read = await system.get(`/tenants/${tenant_id}/settings`, {
+    const made = await system.post(path, body);
+    expect(made).toSucceed(201);
+    const read = await system.get(`/tenants/${made.body.tenant_id}/settings`, {
       query: { keys: "unit_size" },
     });
+    expect(read).toSucceed(200);
     expect(read.body.general.unit_size.settings)
       .toEqual(missing_unit_size_fallback ? { missing_unit_size_fallback } : {});
   }

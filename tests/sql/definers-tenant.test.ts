@@ -20,6 +20,7 @@ const others = {
 const calls: Record<string, { of: string; call: string }> = {
   "delivery.warehouse_name": { of: "warehousing.warehouses", call: "$1, r.id" },
   "delivery.warehouse_place": { of: "warehousing.warehouses", call: "$1, r.id, '{}'" },
+  "delivery.ways_ahead": { of: "delivery.deliveries", call: "$1, array[r.id]" },
   "private.api_key_scopes": { of: "tenancy.tenant_users", call: "$1, r.user_id, '{view:tenant}'" },
   "integration.subscription_disabled_event_emit": {
     of: "integration.webhook_subscriptions",

@@ -38,12 +38,15 @@ begin
     status_reason = case when d.status <> 'pending' then d.status_reason end
   from jsonb_to_recordset(v_lines) l (delivery_id uuid) where d.tenant_id = v_tenant and d.id = l.delivery_id;
   insert into delivery.assignments (id, tenant_id, delivery_id, driver_id, vehicle_id, bulk_assignment_id, status, sequence_number,
-    units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by, handed_over_from, responded_at)
+    units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by, handed_over_from, responded_at,
+    from_warehouse_id, to_warehouse_id, route_details)
   select l.id, v_tenant, l.delivery_id, v_driver, v_vehicle, v_bulk, v_status, l.sequence_number, l.units,
     app.promised_until(l.estimated_pickup_time), app.promised_until(l.estimated_delivery_time), l.notes, v_actor, l.handed_over_from,
-    case when v_accepted then clock_timestamp() end
+    case when v_accepted then clock_timestamp() end, w.from_warehouse_id, w.to_warehouse_id, w.route_details
   from jsonb_to_recordset(v_lines) l (id uuid, delivery_id uuid, units numeric, sequence_number integer,
-    estimated_pickup_time text, estimated_delivery_time text, notes text, handed_over_from uuid);
+    estimated_pickup_time text, estimated_delivery_time text, notes text, handed_over_from uuid)
+  left join delivery.ways_ahead(v_tenant, app.uuids(jsonb_path_query_array(v_lines, '$[*].delivery_id'))) w on w.delivery_id = l.delivery_id
+  order by l.sequence_number;
 
   if plan -> 'lines' @> '[{"takes_handoff": true}]' then
     -- One left by a driver before is taken over; otherwise there is a new one.

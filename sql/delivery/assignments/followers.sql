@@ -104,24 +104,18 @@ begin
 end $$;
 
 -- Notes where the work of an assignment begins and ends while that is known, since the parcel may lie elsewhere by the time its way is
--- measured by road, and the straight way, unless it brings a measured one.
+-- measured by road, and the straight way. What is written for many brings its way and its warehouses (delivery.ways_ahead).
 create or replace function delivery.assignments_begin() returns trigger
 language plpgsql security definer set search_path = '' as $$
-declare
-  d delivery.deliveries;
 begin
-  select * into d from delivery.deliveries x where x.tenant_id = new.tenant_id and x.id = new.delivery_id;
-  new.from_warehouse_id := case when d.delivery_flow <> 'pnd_inbound' then d.current_warehouse_id end;
-  new.to_warehouse_id := case when d.transfer_kind is not null and delivery.is_transferred(d) then d.dropoff_warehouse_id end;
-  if new.route_details is null then
-    new.route_details := delivery.straight_route(d, new.from_warehouse_id, new.to_warehouse_id);
-  end if;
+  select w.from_warehouse_id, w.to_warehouse_id, w.route_details into new.from_warehouse_id, new.to_warehouse_id, new.route_details
+  from delivery.ways_ahead(new.tenant_id, array[new.delivery_id]) w;
   return new;
 end $$;
 
 drop trigger if exists assignments_begin on delivery.assignments;
 create trigger assignments_begin before insert on delivery.assignments
-  for each row execute function delivery.assignments_begin();
+  for each row when (new.route_details is null) execute function delivery.assignments_begin();
 drop trigger if exists assignments_followed_added on delivery.assignments;
 create trigger assignments_followed_added after insert on delivery.assignments referencing new table as new_rows
   for each statement execute function delivery.assignments_after_change();

@@ -28,6 +28,29 @@ begin
     from delivery.work_places(d, from_warehouse, to_warehouse) p);
 end $$;
 
+-- Where the work of an assignment that is made now would begin and end, one row for each delivery: the warehouse at either end, null for the
+-- delivery's own address, and the straight way as delivery.straight_route has it. SECURITY DEFINER: a driver who accepts or takes a
+-- delivery reads no warehouses. Fails: forbidden (app.require_tenant).
+create or replace function delivery.ways_ahead(tenant uuid, delivery_ids uuid[])
+returns table (delivery_id uuid, from_warehouse_id uuid, to_warehouse_id uuid, route_details jsonb)
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+begin
+  perform app.require_tenant(tenant);
+  return query
+    select d.id, w.begins, w.ends, case when f.latitude is not null and t.latitude is not null then jsonb_build_object('distance_km',
+      round(app.distance_km(f.latitude, f.longitude, t.latitude, t.longitude)::numeric, 3), 'source', 'haversine') end
+    from delivery.deliveries d
+    cross join lateral (
+      select case when d.delivery_flow <> 'pnd_inbound' then d.current_warehouse_id end as begins,
+        case when d.transfer_kind is not null and delivery.is_transferred(d) then d.dropoff_warehouse_id end as ends) w
+    left join warehousing.warehouses wf on wf.tenant_id = d.tenant_id and wf.id = w.begins
+    left join warehousing.warehouses wt on wt.tenant_id = d.tenant_id and wt.id = w.ends
+    left join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = coalesce(wf.address_id, d.pickup_address_id)
+    left join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = coalesce(wt.address_id, d.dropoff_address_id)
+    where d.tenant_id = tenant and d.id = any (ways_ahead.delivery_ids);
+end $$;
+
 -- Where these assignments lead: [{id, from: [latitude, longitude], to: [latitude, longitude]}]; those without coordinates, and
 -- those measured by road already, are left out.
 create or replace function delivery.routes_to_measure(tenant uuid, assignment_ids text) returns jsonb
@@ -61,6 +84,7 @@ begin
   return v_count;
 end $$;
 
+grant execute on function delivery.ways_ahead(uuid, uuid[]) to barid_caller;
 grant execute on function delivery.routes_to_measure(uuid, text), delivery.routes_store(uuid, text) to barid_api;
 
 -- Nobody calls these but other functions and triggers.

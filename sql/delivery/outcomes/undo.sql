@@ -186,10 +186,12 @@ begin
     return;
   end if;
   insert into delivery.assignments (tenant_id, delivery_id, driver_id, vehicle_id, status, sequence_number, units, notes, assigned_by, responded_at,
-    route_details)
+    from_warehouse_id, to_warehouse_id, route_details)
   select x.tenant_id, x.delivery_id, x.driver_id, x.vehicle_id, 'accepted', x.sequence_number, x.units, x.notes, app.user_id(), clock_timestamp(),
-    x.route_details
-  from delivery.assignments x where x.tenant_id = o.tenant_id and x.id = o.assignment_id
+    w.from_warehouse_id, w.to_warehouse_id, x.route_details
+  from delivery.assignments x
+  cross join lateral delivery.ways_ahead(x.tenant_id, array[x.delivery_id]) w
+  where x.tenant_id = o.tenant_id and x.id = o.assignment_id
   returning * into a;
   update delivery.outcomes x set new_assignment_id = a.id where x.tenant_id = o.tenant_id and x.id = o.id;
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.created',

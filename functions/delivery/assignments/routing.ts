@@ -20,6 +20,11 @@ export interface RouteDetails {
   source: "routing";
 }
 
+/** Between which places it was measured: the delivery may have been redirected meanwhile. */
+export interface MeasuredWay extends Way {
+  route_details: RouteDetails;
+}
+
 const atOnce = 4;
 
 /**
@@ -29,8 +34,8 @@ const atOnce = 4;
 export async function measureWays(
   ways: readonly Way[],
   measure: Measure,
-): Promise<{ id: string; route_details: RouteDetails }[]> {
-  const found: { id: string; route_details: RouteDetails }[] = [];
+): Promise<MeasuredWay[]> {
+  const found: MeasuredWay[] = [];
   const waiting = [...ways];
   let failed = false;
   await Promise.all(Array.from({ length: atOnce }, async () => {
@@ -40,7 +45,7 @@ export async function measureWays(
           ...await measure(way.from, way.to),
           source: "routing",
         };
-        found.push({ id: way.id, route_details });
+        found.push({ ...way, route_details });
       } catch (error) {
         log("warn", "routing_failed", { error: String(error) });
         failed = true;

@@ -1,6 +1,10 @@
 /** Looks the records of a domain up in the public DNS, by DNS over HTTPS. */
 import { z } from "zod";
-import { dnsOverHttpsUrl } from "../../../shared/runtime/env.ts";
+import {
+  dnsOverHttpsUrl,
+  storefrontAddress,
+  storefrontCnameTarget,
+} from "../../../shared/runtime/env.ts";
 import { describeError, log } from "../../../shared/runtime/log.ts";
 import { callOut } from "../../../shared/outbound/fetch.ts";
 
@@ -31,13 +35,27 @@ const Answer = z.object({
   Answer: z.array(z.object({ type: z.int(), data: z.string().max(4_096) })).max(200).optional(),
 });
 
-/** Looks up each record that the domain needs. Never throws: a resolver may be away. */
+/** The record that leads the visitors of a domain to stores. */
+export const routing = (isApex: boolean): Pick<DnsRecord, "type" | "value"> =>
+  isApex
+    ? { type: "A", value: storefrontAddress }
+    : { type: "CNAME", value: storefrontCnameTarget };
+
+/** A record with what this project wants in it now, where the company came from another one, or the project's address changed. */
+export const wantedNow = (record: DnsRecord): DnsRecord =>
+  record.purpose === "routing" ? { ...record, ...routing(record.type === "A") } : record;
+
+/**
+ * Looks up each record that the domain needs. One that leads where it was to lead when the domain was connected is right
+ * as well: its owner changes it when the old address ends, not before. Never throws: a resolver may be away.
+ */
 export function checkRecords(records: readonly DnsRecord[]): Promise<Check[]> {
-  return Promise.all(records.map(async ({ type, name_full: asked, value }): Promise<Check> => {
+  return Promise.all(records.map(async (record): Promise<Check> => {
+    const { type, name_full: asked, value } = wantedNow(record);
     const base = { type, name: asked, expected: value };
     try {
       const found = await lookUp(asked, type);
-      const ok = found.some((one) => same(type, one, value));
+      const ok = found.some((one) => same(type, one, value) || same(type, one, record.value));
       const reason = ok ? null : found.length ? "dns_record_different" : "dns_record_missing";
       return { ...base, found: found.slice(0, 20), ok, reason };
     } catch (error) {

@@ -1,6 +1,6 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { storefrontAddress, storefrontCnameTarget } from "../../../shared/runtime/env.ts";
 import { tenantAdmin } from "../access.ts";
+import { type DnsRecord, routing, wantedNow } from "./dns.ts";
 import { isApex, recordNames } from "./domain-name.ts";
 import {
   ConnectDomain,
@@ -10,6 +10,10 @@ import {
   DomainVerified,
 } from "./schemas.ts";
 import { type Holder, isGone, verifyDomain } from "./verify.ts";
+
+interface Connected {
+  custom_domain: { dns_records: DnsRecord[] } | null;
+}
 
 /** The market under a domain of its own. */
 export const customDomain: AnyEndpoint[] = [
@@ -21,7 +25,11 @@ export const customDomain: AnyEndpoint[] = [
     response: DomainResponse,
     message: { literal: "market_custom_domain_retrieved_successfully" },
     errors: ["market_not_found"],
-    run: async ({ db }) => ({ data: await db.call("storefront.domain_get") }),
+    async run({ db }) {
+      const { custom_domain: domain } = await db.call<Connected>("storefront.domain_get");
+      const dns_records = domain?.dns_records.map(wantedNow);
+      return { data: { custom_domain: domain && { ...domain, dns_records } } };
+    },
   }),
   endpoint({
     method: "post",
@@ -44,13 +52,10 @@ export const customDomain: AnyEndpoint[] = [
         { custom_domain },
       );
       const names = recordNames(custom_domain);
-      const record = isApex(custom_domain)
-        ? { type: "A", value: storefrontAddress }
-        : { type: "CNAME", value: storefrontCnameTarget };
       return {
         data: await db.call("storefront.domain_connect", {
           custom_domain,
-          routing: { ...names.routing, ...record },
+          routing: { ...names.routing, ...routing(isApex(custom_domain)) },
           ownership: names.ownership,
           made: { holder_gone: holder && await isGone(holder) ? holder.id : undefined },
         }),

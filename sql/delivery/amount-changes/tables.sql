@@ -20,6 +20,8 @@ create table if not exists delivery.amount_changes (
   decided_at timestamptz,
   -- Why it was declined, if somebody said so.
   decline_reason text,
+  -- Written with a driver's report, or with its undo: nobody requested it.
+  by_report boolean not null default false,
   unique (tenant_id, id),
   constraint amount_change_state check ((status = 'pending') = (decided_at is null) and (decline_reason is null or status = 'declined')),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,

@@ -65,7 +65,8 @@ begin
     where a.tenant_id = tenant and a.id = any (app.uuids(assignment_ids::jsonb)) and a.route_details ->> 'source' is distinct from 'routing');
 end $$;
 
--- Keeps what was measured by road: [{id, route_details}]. Twice is once: what has such a route keeps it. -> how many were new
+-- Keeps what was measured by road: [{id, from?, to?, route_details}]. Twice is once: what has such a route keeps it. One that leads elsewhere by now,
+-- since the delivery was redirected while the way was measured, is left to the next measuring. -> how many were new
 create or replace function delivery.routes_store(tenant uuid, routes text) returns integer
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -77,9 +78,14 @@ begin
   where a.tenant_id = tenant and a.id in (select r.id from jsonb_to_recordset(routes::jsonb) r (id uuid))
   order by a.id for no key update;
   update delivery.assignments a set route_details = r.route_details
-  from jsonb_to_recordset(routes::jsonb) r (id uuid, route_details jsonb)
+  from jsonb_to_recordset(routes::jsonb) r (id uuid, "from" jsonb, "to" jsonb, route_details jsonb)
   where a.tenant_id = tenant and a.id = r.id and r.route_details ->> 'source' = 'routing'
-    and a.route_details ->> 'source' is distinct from 'routing';
+    and a.route_details ->> 'source' is distinct from 'routing'
+    and (r."from" is null or exists (
+      select from delivery.deliveries d
+      cross join lateral delivery.work_places(d, a.from_warehouse_id, a.to_warehouse_id) p
+      where d.tenant_id = a.tenant_id and d.id = a.delivery_id
+        and jsonb_build_array(p.from_latitude, p.from_longitude) = r."from" and jsonb_build_array(p.to_latitude, p.to_longitude) = r."to"));
   get diagnostics v_count = row_count;
   return v_count;
 end $$;

@@ -78,7 +78,7 @@ end $$;
 
 -- The input of a proposed sequence. {driver_id} -> {start: {latitude, longitude} | null, detour, assignments: [{assignment_id,
 -- delivery_id, delivery_code, picked_up, pickup, dropoff: {latitude, longitude} | null, pickup_by, dropoff_after, dropoff_by}]}
--- start: the driver's latest position, or latest pickup or delivery where that was later. dropoff_by: the earliest of the assignment's estimate,
+-- start: the driver's latest position, or their own latest pickup or delivery where that was later. dropoff_by: the earliest of the assignment's estimate,
 -- the promised time and the end of the receiver's window; the last two bind nobody who brings a parcel into a warehouse, as does who has it in
 -- hand while one expects it. What is postponed to another day is no stop. detour: how much longer roads are than great circles at the first place.
 create or replace function delivery.sequence_stops(input jsonb) returns jsonb
@@ -94,17 +94,19 @@ begin
   from (
     select x.seen_at, x.place
     from (
-      select a.delivery_id from delivery.assignments a
+      select a.delivery_id, a.assignment_time, a.ended_at from delivery.assignments a
       where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('accepted', 'assigned', 'completed', 'returned')
       order by a.assignment_time desc nulls last, a.id desc limit 200
     ) recent
     join delivery.deliveries d on d.tenant_id = v_tenant and d.id = recent.delivery_id
     cross join lateral (values (d.delivered_at, d.dropoff_snapshot), (d.picked_up_at, d.pickup_snapshot)) x (seen_at, place)
+    -- While it was theirs: another driver may have had it before, or since. A delivery is written just before its assignment ends.
+    where x.seen_at >= recent.assignment_time and x.seen_at <= coalesce(recent.ended_at, 'infinity')
     union all
     select p.recorded_at, jsonb_build_object('latitude', p.latitude, 'longitude', p.longitude)
     from delivery.driver_presence p where p.tenant_id = v_tenant and p.driver_id = v_driver
   ) s
-  where s.seen_at is not null and s.place ->> 'latitude' is not null and s.place ->> 'longitude' is not null
+  where s.place ->> 'latitude' is not null and s.place ->> 'longitude' is not null
   order by s.seen_at desc limit 1;
 
   select coalesce(jsonb_agg(jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id, 'delivery_code', d.delivery_code,
@@ -118,7 +120,8 @@ begin
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
   cross join lateral (select d.status in ('picked_up', 'in_transit', 'failed', 'returned') as in_hand offset 0) h
   cross join lateral (select case when h.in_hand then delivery.expected_in(d.id) end as warehouse_id offset 0) e
-  cross join lateral (select h.in_hand, e.warehouse_id, d.delivery_flow <> 'pnd_inbound' and e.warehouse_id is null as to_door) w
+  cross join lateral (select h.in_hand, e.warehouse_id, d.delivery_flow <> 'pnd_inbound' and e.warehouse_id is null and delivery.ends_in(d) is null
+    and not delivery.is_transferred(d) as to_door) w
   -- Not from the addresses: a driver does not see every one.
   cross join lateral (
     select (p.place ->> 'latitude')::double precision as latitude, (p.place ->> 'longitude')::double precision as longitude

@@ -154,6 +154,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_family uuid[] := array(select x.id from delivery.deliveries x where x.tenant_id = v_tenant and (x.id = parcel or x.parent_id = parcel));
   v_picks warehousing.picking_orders[];
+  v_searched uuid[];
 begin
   update delivery.package_handoffs h set status = 'cancelled'
   where h.tenant_id = v_tenant and h.delivery_id = any (v_family) and h.status = 'pending';
@@ -181,12 +182,21 @@ begin
   from freed f join delivery.deliveries d on d.tenant_id = v_tenant and d.id = f.delivery_id
   where f.driver_id is distinct from app.user_id();
   -- Not sent back after all, and perhaps in another warehouse by now.
-  update delivery.deliveries o set status_reason = null, status_notes = null,
-    pickup_warehouse_id = r.pickup_warehouse_id, pickup_address_id = r.pickup_address_id, pickup_snapshot = r.pickup_snapshot, pickup_zone_id = r.pickup_zone_id
-  from delivery.deliveries r
-  where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and r.status = 'cancelled'
-    and o.tenant_id = v_tenant and (o.parent_id = r.original_delivery_id or o.id = r.original_delivery_id)
-    and o.delivery_flow in ('pnd_outbound', 'standard') and o.status = 'pending';
+  with restored as (
+    update delivery.deliveries o set status_reason = null, status_notes = null,
+      pickup_warehouse_id = r.pickup_warehouse_id, pickup_address_id = r.pickup_address_id, pickup_snapshot = r.pickup_snapshot,
+      pickup_zone_id = r.pickup_zone_id
+    from delivery.deliveries r
+    where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and r.status = 'cancelled'
+      and o.tenant_id = v_tenant and (o.parent_id = r.original_delivery_id or o.id = r.original_delivery_id)
+      and o.delivery_flow in ('pnd_outbound', 'standard') and o.status = 'pending'
+    returning o.*)
+  select array_agg(o.id) into v_searched
+  from restored o where o.postponed_to is null and delivery.is_auto_assignable(o::delivery.deliveries);
+  -- The return ended the search for a driver, and the parcel stayed pending: no move of it begins the search anew.
+  if v_searched is not null and (delivery.auto_assignment_settings()).enabled then
+    perform delivery.searches_begin(v_searched);
+  end if;
   return array(select k.id from unnest(v_picks) k);
 end $$;
 

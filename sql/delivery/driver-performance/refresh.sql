@@ -107,9 +107,11 @@ begin
     perform delivery.performance_apply(v_tenant, v_ids);
     v_count := v_count + cardinality(v_ids);
   end loop;
-  -- The others are up to date as well.
+  -- The others are up to date as well, but for those that are counted anew at this moment: these say so themselves.
   update delivery.performance_state s set computed_at = clock_timestamp(), zone = coalesce(s.zone, delivery.performance_zone(s.tenant_id))
-  where only_tenant is null or s.tenant_id = only_tenant;
+  where s.tenant_id in (
+    select x.tenant_id from delivery.performance_state x
+    where only_tenant is null or x.tenant_id = only_tenant for no key update skip locked);
   return v_count;
 end $$;
 
@@ -140,7 +142,7 @@ begin
 end $$;
 
 -- Carries out the rebuilds that were too big for the request that asked for them, and those of tenants whose clock is another than the
--- one their months are by. Run by cron.
+-- one their months are by. In the order of delivery.performance_refresh, whose locks it takes as well. Run by cron.
 create or replace function delivery.performance_rebuilds() returns integer
 language plpgsql set search_path = '' as $$
 declare
@@ -149,7 +151,7 @@ declare
 begin
   for v_tenant in
     select s.tenant_id from delivery.performance_state s
-    where s.rebuild_asked_at is not null or s.zone <> delivery.performance_zone(s.tenant_id) order by s.rebuild_asked_at, s.tenant_id
+    where s.rebuild_asked_at is not null or s.zone <> delivery.performance_zone(s.tenant_id) order by s.tenant_id
   loop
     perform delivery.performance_recompute(v_tenant);
     v_count := v_count + 1;

@@ -54,7 +54,7 @@ begin
 end $$;
 
 -- Lines that order what is ordered already, as far as the caller sees it: with the reference of a delivery that is not cancelled or of an earlier
--- line; or for a sender, telephone number and COD as a delivery of the last three days or an earlier line has. Returns are none.
+-- line; or for a sender, telephone number, however it is written, and COD as a delivery of the last three days or an earlier line has. Returns are none.
 -- -> {duplicate_count, duplicates: the first 100 [{line, same: reference|recipient, other_line or null, delivery {id, delivery_code, status,
 -- created_at} or null}]}
 create or replace function delivery.import_duplicates(lines jsonb) returns jsonb
@@ -63,7 +63,7 @@ begin
   return (
     with line as (
       select (l ->> 'line')::integer as line, nullif(l -> 'input' ->> 'external_reference_id', '') as reference,
-        nullif(l #>> '{input,recipient,phone}', '') as phone, coalesce((l -> 'input' ->> 'cod_amount')::numeric, 0) as cod,
+        nullif(right(app.dialled(l #>> '{input,recipient,phone}'), 9), '') as phone, coalesce((l -> 'input' ->> 'cod_amount')::numeric, 0) as cod,
         coalesce(l -> 'input' ->> 'institution_user_id', l -> 'input' ->> 'customer_id')::uuid as sender
       from jsonb_array_elements(lines) l
       where coalesce(l -> 'input' ->> 'delivery_flow', 'standard') = 'standard'
@@ -79,7 +79,7 @@ begin
         where d.status <> 'cancelled' and d.delivery_flow in ('standard', 'pnd_parent')
         union all
         select x.line, 'recipient', d.id from line x
-        join delivery.deliveries d on d.tenant_id = app.tenant_id() and d.recipient ->> 'phone' = x.phone and d.cod_amount = x.cod
+        join delivery.deliveries d on d.tenant_id = app.tenant_id() and right(app.dialled(d.recipient ->> 'phone'), 9) = x.phone and d.cod_amount = x.cod
         where d.created_at > now() - interval '3 days' and d.status <> 'cancelled' and d.delivery_flow in ('standard', 'pnd_parent')
           and (x.sender is null or x.sender in (d.customer_id, d.institution_user_id))) f
       join delivery.deliveries d on d.tenant_id = app.tenant_id() and d.id = f.id

@@ -1,7 +1,7 @@
 -- The amount that a receiver was asked for, of a report that comes after it was changed.
 
 -- The approved changes of a parcel's amount since a moment, the oldest first, unless this driver requested one of them: then they know what holds
--- now.
+-- now. What their reports and undos wrote themselves is no request.
 create or replace function delivery.amount_changes_unheard(parcel uuid, since timestamptz, reporter uuid) returns setof delivery.amount_changes
 language plpgsql stable set search_path = '' as $$
 begin
@@ -9,7 +9,8 @@ begin
   select c.* from delivery.amount_changes c
   where c.tenant_id = app.tenant_id() and c.delivery_id = parcel and c.status = 'approved' and c.decided_at > since
     and not exists (select from delivery.amount_changes x
-      where x.tenant_id = c.tenant_id and x.delivery_id = parcel and x.status = 'approved' and x.decided_at > since and x.requested_by = reporter)
+      where x.tenant_id = c.tenant_id and x.delivery_id = parcel and x.status = 'approved' and x.decided_at > since and x.requested_by = reporter
+        and not x.by_report)
   order by c.decided_at, c.id;
 end $$;
 

@@ -55,16 +55,16 @@ begin
     where i.tenant_id = app.tenant_id() and i.delivery_id = p.id and i.quantity > coalesce(k.quantity, 0));
 end $$;
 
--- Puts into force what a parcel p owes for the part that is kept, null: the whole, as an approved change of its amount. -> the id of the change.
--- SECURITY DEFINER: a driver writes no amounts.
+-- Puts into force what a parcel p owes for the part that is kept, null: the whole, as an approved change of its amount that a report makes, or its
+-- undo. -> the id of the change. SECURITY DEFINER: a driver writes no amounts.
 create or replace function delivery.amount_write(p delivery.deliveries, amount numeric, kept jsonb, p_reason text) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   v_id uuid;
 begin
   insert into delivery.amount_changes (tenant_id, delivery_id, old_cod_amount, new_cod_amount, currency, reason, kept_items, status, requested_by,
-    decided_by, decided_at)
-  values (app.tenant_id(), p.id, p.cod_amount, amount, p.currency, p_reason, kept, 'approved', app.user_id(), app.user_id(), clock_timestamp())
+    decided_by, decided_at, by_report)
+  values (app.tenant_id(), p.id, p.cod_amount, amount, p.currency, p_reason, kept, 'approved', app.user_id(), app.user_id(), clock_timestamp(), true)
   returning id into v_id;
   perform delivery.amount_change_apply(v_id);
   return v_id;

@@ -59,7 +59,9 @@ begin
   select format('variants.%s.inventory_item_id', s.position - 1) into v_field
   from jsonb_array_elements(variants) with ordinality s (variant, position)
   where s.variant ->> 'inventory_item_id' is not null and not exists (
-    select from warehousing.inventory_items i where i.tenant_id = v_tenant and i.id = (s.variant ->> 'inventory_item_id')::uuid)
+    -- The item of a parcel on its way is none of the goods.
+    select from warehousing.inventory_items i where i.tenant_id = v_tenant and i.id = (s.variant ->> 'inventory_item_id')::uuid
+      and i.parcel_delivery_id is null)
   order by s.position limit 1;
   if v_field is not null then
     perform app.fail('inventory_item_not_found', jsonb_build_object('field', v_field));

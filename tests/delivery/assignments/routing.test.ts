@@ -26,7 +26,7 @@ describe("the way of an assignment", () => {
   test("is what the routing service says", async () => {
     service.answer = () => foundRoute(15_678.4, 1_234);
     expect(await measureWays([way("a")], osrm(url))).toEqual([{
-      id: "a",
+      ...way("a"),
       route_details: { distance_km: 15.678, duration_minutes: 20.6, source: "routing" },
     }]);
     expect(service.asked).toEqual(["/route/v1/driving/44.1,33.1;44.5,33.2?overview=false"]);
@@ -99,6 +99,28 @@ describe("the way of an assignment", () => {
     const logged = await sql`select from app.audit_log where tenant_id = ${tenant.id}
       and entity = 'delivery.assignments' and after ? 'route_details' and action = 'update'`;
     expect(logged).toHaveLength(4);
+  });
+
+  test("leads to the old place no more when the delivery was redirected meanwhile", async () => {
+    const tenant = await newTenant();
+    await equip(tenant, tenant.driver.id);
+    const id = await newDelivery(tenant);
+    const made = await tenant.ops.post("/delivery/assignments", {
+      delivery_id: id,
+      driver_id: tenant.driver.id,
+    });
+    expect(made).toSucceed(201);
+    const asked = JSON.stringify([made.body.id]);
+    const [{ ways }] = await sql`select delivery.routes_to_measure(${tenant.id}, ${asked}) as ways`;
+    service.answer = () => foundRoute(1_000, 60);
+    const found = JSON.stringify(await measureWays(ways, osrm(url)));
+    const far = await newAddress(tenant, { latitude: 34.31, longitude: 44.36 });
+    await sql`update delivery.deliveries set dropoff_address_id = ${far} where id = ${id}`;
+    const store = async (routes: string) =>
+      (await sql`select delivery.routes_store(${tenant.id}, ${routes}) as count`)[0].count;
+    expect(await store(found)).toBe(0);
+    const [again] = await sql`select delivery.routes_to_measure(${tenant.id}, ${asked}) as ways`;
+    expect(await store(JSON.stringify(await measureWays(again.ways, osrm(url))))).toBe(1);
   });
 
   test("has none without coordinates", async () => {

@@ -11,7 +11,10 @@ import {
   timePasses,
 } from "../../support/auto-assignment.ts";
 import { sql } from "../../support/db.ts";
-import { statusOf } from "../../support/deliveries.ts";
+import { move, newDelivery, statusOf } from "../../support/deliveries.ts";
+import { newYard } from "../../support/packages.ts";
+import { newTenant } from "../../support/people.ts";
+import { broughtInto, received, sentBackBy } from "../../support/send-back.ts";
 
 describe("what people do by hand", () => {
   test("ends the search, and is not undone by it", async () => {
@@ -117,5 +120,20 @@ describe("what people do by hand", () => {
     expect(await carrier({ carrier_type: "internal" })).toSucceed(200);
     await timePasses(tenant);
     expect(await searchOf(tenant, made.id)).toMatchObject({ status: "offered" });
+  });
+
+  test("a parcel that is not sent back after all is searched for again", async () => {
+    const tenant = await newTenant();
+    const yard = await newYard(tenant);
+    await auto(tenant);
+    const { id } = await newDelivery(yard);
+    await received(yard, await broughtInto(yard, id, yard.warehouse));
+    expect(await statusOf(id)).toBe("pending");
+    const back = await sentBackBy(yard, id, "operational-return");
+    expect(await searchOf(tenant, id)).toMatchObject({ status: "off" });
+    await newDriver(tenant);
+    expect(await move(tenant.ops, back.id, "cancel", { reason: "mistake" })).toSucceed(200);
+    await timePasses(tenant);
+    expect(await searchOf(tenant, id)).toMatchObject({ status: "offered" });
   });
 });

@@ -37,11 +37,13 @@ afterAll(() => checkAll(tenant));
 const board = async (query = "") => (await tenant.ops.get(`/delivery/board${query}`)).body.data;
 const onBoard = async (query = "") =>
   (await board(query)).drivers.find(({ id }: { id: string }) => id === driver.id);
-const suggested = async (by: Person = tenant.ops) => {
+const proposal = async (by: Person = tenant.ops) => {
   const answer = await by.post(`/delivery/assignments/driver/${driver.id}/sequence/suggest`, {});
   expect(answer).toSucceed(200);
-  return answer.body.stops;
+  return answer.body;
 };
+const suggested = async (by?: Person) => (await proposal(by)).stops;
+const sooner = (hours: number) => new Date(Date.now() - hours * 3_600_000);
 const taken = async (...steps: string[]) => {
   const { id } = await newDelivery(ground);
   await assign(tenant, id, driver);
@@ -85,12 +87,26 @@ describe("a parcel that its driver brings into a warehouse", () => {
   test("is not late there by its receiver's time", async () => {
     const id = await taken("pickup", "depart");
     await sql`update delivery.deliveries set promised_at = now() - interval '1 hour' where id = ${id}`;
-    const late = async () =>
-      (await tenant.ops.post(`/delivery/assignments/driver/${driver.id}/sequence/suggest`, {}))
-        .body.late_stops;
+    const late = async () => (await proposal()).late_stops;
     expect(await late()).toBe(1);
     await moves(driver, id, ["return", { warehouse_id: await elsewhere() }]);
     expect(await late()).toBe(0);
+  });
+
+  test.each([
+    ["is transferred to another one first", { transfer_kind: "single_delivery" }],
+    ["is ordered to it", { delivery_flow: "customer_return" }],
+  ])("is not bound by its receiver's time when it %s", async (_, as) => {
+    const id = await taken("pickup", "depart");
+    const hours = { promised_at: sooner(1), deliver_after: sooner(-24) };
+    await sql`update delivery.deliveries set ${sql(hours)} where id = ${id}`;
+    expect((await proposal()).late_stops).toBe(1);
+    await sql`update delivery.deliveries set ${
+      sql({ ...as, dropoff_warehouse_id: await elsewhere() })
+    } where id = ${id}`;
+    const { late_stops, minutes } = await proposal();
+    expect(late_stops).toBe(0);
+    expect(minutes).toBeLessThan(24 * 60);
   });
 });
 
@@ -130,6 +146,21 @@ describe("the suggested order begins", () => {
     expect(await firstKm()).toBeLessThan(1);
     expect(await here(at(33.36, 0))).toSucceed(202);
     expect(await firstKm()).toBeGreaterThan(5);
+  });
+
+  test("not where somebody else has been with a parcel of theirs, before or since", async () => {
+    await driver.post("/delivery/drivers/me/duty", { on_duty: true });
+    const another = await newDriver(tenant, { capacity: 100 });
+    const given = await taken("pickup");
+    await handOver(tenant.ops, driver, another, [given]);
+    await sql`update delivery.assignments set status = 'accepted', responded_at = now()
+      where delivery_id = ${given} and status = 'pending'`;
+    await taken();
+    expect(await here(at(33.31, 0))).toSucceed(202);
+    const far = { dropoff_snapshot: { city: "Basra", latitude: 30.5, longitude: 47.8 } };
+    await sql`update delivery.deliveries set ${sql(far)} where id = ${given}`;
+    await moves(another, given, "depart", "complete");
+    expect(await firstKm()).toBeLessThan(1);
   });
 });
 

@@ -93,6 +93,13 @@ test("a reference of an order, and one twice in the file", async () => {
   });
 });
 
+/** The number as somebody else writes it: with spaces, and with or without the code of the country. */
+const written = (number: string) => {
+  const own = number.replace(/^\+964/, "0");
+  const spaced = `${own.slice(0, 4)} ${own.slice(4, 7)} ${own.slice(7)}`;
+  return number.startsWith("+") ? spaced : `+964 ${spaced.slice(1)}`;
+};
+
 test("a telephone number with the same sender and COD within three days", async () => {
   const [known, old] = [phone(), phone()];
   const to = (number: string, cod_amount: number, more = {}) =>
@@ -110,13 +117,17 @@ test("a telephone number with the same sender and COD within three days", async 
     to(known, 25_000, institution),
     to(old, 25_000),
     to(known, 30_000),
+    to(written(known), 25_000),
+    to(written(known), 30_000),
   ], dry);
   expect(answer).toSucceed(200);
   expect(answer.body).toMatchObject({
-    duplicate_count: 2,
+    duplicate_count: 4,
     duplicates: [
       { line: 2, same: "recipient", other_line: null, delivery: { id: made.id } },
       { line: 6, same: "recipient", other_line: 3, delivery: null },
+      { line: 7, same: "recipient", other_line: null, delivery: { id: made.id } },
+      { line: 8, same: "recipient", other_line: 3, delivery: null },
     ],
   });
 });

@@ -70,6 +70,24 @@ test.each([
   await sound(tenant);
 });
 
+test("what a late report and its undo wrote is no request: one more takes the amount of the door again", async () => {
+  const id = await parcel();
+  const first = now();
+  const second = new Date(Date.parse(first) + 1).toISOString();
+  await changed(id, 3000);
+  const held = await bookOf(tenant, "driver_cash", tenant.driver.id);
+  const reported = { result: "delivered", cash_collected: { cod: 5000, delivery_fee: 2000 } };
+  expect(await report(tenant.driver, id, { ...reported, note: "1", occurred_at: first }))
+    .toSucceed(200);
+  expect(await undo(tenant.driver, id)).toSucceed(200);
+  expect(await amountOf(id)).toBe(3000);
+  expect(await report(tenant.driver, id, { ...reported, note: "2", occurred_at: second }))
+    .toSucceed(200);
+  expect(await amountOf(id)).toBe(5000);
+  expect(await bookOf(tenant, "driver_cash", tenant.driver.id)).toBe(held + 7000);
+  await sound(tenant);
+});
+
 test("what was changed before the door, or without a time of it, holds", async () => {
   const before = await parcel();
   await changed(before, 4000);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
+import { newDelivery, newGround } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import {
   expectGuarded,
@@ -144,7 +145,12 @@ describe("adding a product", () => {
     }
     const [theirs] = await sql`insert into warehousing.inventory_items (tenant_id, name, sku)
       values (${other.id}, 'Box', ${sku()}) returning id`;
-    for (const inventory_item_id of [theirs.id, randomUUID()]) {
+    // The item of a parcel in the warehouse is none of the goods.
+    const parcel = await newDelivery(await newGround(tenant));
+    const [lying] =
+      await sql`insert into warehousing.inventory_items (tenant_id, name, sku, parcel_delivery_id)
+      values (${tenant.id}, 'Parcel', ${sku()}, ${parcel.id}) returning id`;
+    for (const inventory_item_id of [theirs.id, lying.id, randomUUID()]) {
       const variants = [variant, { sku: "B", price: 1, inventory_item_id }];
       const answer = await tenant.admin.post(path, { name: "Tea", variants });
       expect(answer).toFailWith(404, "inventory_item_not_found");

@@ -129,6 +129,29 @@ describe("a proven domain is looked at again", () => {
     expect((await verify(tenant)).body.data.verified).toBe(true);
   });
 
+  test("of a company that moved, its DNS may lead to the old project until it is changed", async () => {
+    const domain = newDomain();
+    const { tenant, proof } = await claim(domain);
+    const old = "stores.old.example";
+    await sql`update storefront.custom_domains set dns_records =
+      jsonb_set(dns_records, '{0,value}', ${sql.json(old)}) where tenant_id = ${tenant.id}`;
+    const { body } = await tenant.admin.get(path);
+    const routing = { type: "CNAME", name_full: domain, value: target, purpose: "routing" };
+    expect(body.data.custom_domain.dns_records[0]).toMatchObject(routing);
+    const proven = { [`TXT _market-verify.${domain}`]: [`"${proof}"`] };
+    await put({ ...proven, [`CNAME ${domain}`]: ["elsewhere.example"] });
+    expect((await verify(tenant)).body.data.checks[0]).toMatchObject({
+      expected: target,
+      ok: false,
+    });
+    await put({ ...proven, [`CNAME ${domain}`]: [old] });
+    expect((await verify(tenant)).body.data.verified).toBe(true);
+    await nextDay(tenant);
+    await zone(domain, proof);
+    await nextDay(tenant, 4);
+    expect(await row(tenant)).toMatchObject({ status: "active", dns_missing_since: null });
+  });
+
   test("records that come back in time end the count", async () => {
     const domain = newDomain();
     const { tenant, proof } = await claim(domain);

@@ -64,7 +64,8 @@ create unique index if not exists delivery_already_assigned on delivery.assignme
 create index if not exists assignments_delivery on delivery.assignments (tenant_id, delivery_id, assignment_time desc);
 
 -- The next three match the list's sort order, so a page needs no sort.
-create index if not exists assignments_recent on delivery.assignments (tenant_id, assignment_time desc nulls last, id desc);
+-- With the driver, whom the policy asks about: those of a day are counted from it alone (delivery.assignment_stats).
+create index if not exists assignments_latest on delivery.assignments (tenant_id, assignment_time desc nulls last, id desc) include (driver_id);
 create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc nulls last, id desc);
 create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc nulls last, id desc);
 create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number)

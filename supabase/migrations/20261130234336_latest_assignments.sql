@@ -1,0 +1,14 @@
+-- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
+set lock_timeout = '1s';
+set statement_timeout = '1min';
+set check_function_bodies = off;
+
+-- The version of the schema: the time of the newest migration that changed it, as its file is named. Written by
+-- npm run db:migration, together with the version that the functions need (shared/runtime/version.ts).
+create or replace function private.schema_version() returns text
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return '20261130234336';
+end $$;
+
+grant execute on function private.schema_version() to barid_api;

@@ -1,15 +1,14 @@
 /** Domains as people write them, to domains as DNS knows them. */
+import { getDomain } from "tldts-icann";
 import { storefrontCnameTarget, supabaseUrl } from "../../../shared/runtime/env.ts";
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** Names that no public resolver answers for. */
 const privateEndings = ["localhost", "local", "internal", "lan", "home.arpa", "invalid"];
-/** Second levels below which names are sold in many countries: `shop.com.iq` is a zone's own name. */
-const sharedSecondLevels = new Set(["com", "co", "net", "org", "gov", "edu", "ac"]);
 
 /**
  * Lower case, punycode, without scheme and final dot. Undefined where it is no public host of somebody's
- * own: an IP address, a private name, the platform's, or anything with a path, port or user.
+ * own: an IP address, a private name, the platform's, one below which names are sold, or anything with a path, port or user.
  */
 export function normalizeDomain(text: string): string | undefined {
   const bare = text.trim().replace(/^https?:\/\//i, "").replace(/\/$/, "");
@@ -23,7 +22,8 @@ export function normalizeDomain(text: string): string | undefined {
   const labels = host.split(".");
   const isHost = labels.length >= 2 && host.length <= 253 &&
     labels.every((part) => label.test(part)) && !/^\d+$/.test(labels.at(-1)!);
-  return isHost && !isOurs(host) && !isBelow(host, privateEndings) ? host : undefined;
+  const isOwned = isHost && getDomain(host) !== null;
+  return isOwned && !isOurs(host) && !isBelow(host, privateEndings) ? host : undefined;
 }
 
 function isBelow(host: string, endings: readonly string[]): boolean {
@@ -35,11 +35,9 @@ function isOurs(host: string): boolean {
   return isBelow(host, [zoneOf(storefrontCnameTarget), new URL(supabaseUrl).hostname]);
 }
 
-/** True for a zone's own name, which can have no CNAME record. */
+/** True for a zone's own name, which can have no CNAME record: one below a public suffix, as `shop.com.iq`. */
 export function isApex(host: string): boolean {
-  const labels = host.split(".");
-  return labels.length === 2 ||
-    (labels.length === 3 && labels[2].length === 2 && sharedSecondLevels.has(labels[1]));
+  return host === getDomain(host);
 }
 
 /** The names of a host's records: relative to its zone, as DNS panels ask for them, and whole. */
@@ -53,6 +51,5 @@ export function recordNames(host: string) {
 }
 
 function zoneOf(host: string): string {
-  const labels = host.split(".");
-  return labels.map((_, index) => labels.slice(index).join(".")).find(isApex) ?? host;
+  return getDomain(host) ?? host;
 }

@@ -48,7 +48,9 @@ describe("connecting", () => {
   });
 
   test("a zone's own name gets an A record", async () => {
-    const zones = [`d${randomUUID().slice(0, 8)}.com`, `d${randomUUID().slice(0, 8)}.com.iq`];
+    const zones = ["com", "com.iq", "me.uk"].map((ending) =>
+      `d${randomUUID().slice(0, 8)}.${ending}`
+    );
     for (const zone of zones) {
       const { tenant } = await newClaimant();
       const [routing, proof] = (await connect(tenant, zone)).body.data.custom_domain.dns_records;
@@ -101,6 +103,9 @@ describe("connecting", () => {
       `www.${target}`,
       "barid.example",
       "a\u0000.com",
+      // Below these names are sold.
+      "com.iq",
+      "me.uk",
     ];
     await expectRefused(tenant.admin, { method: "POST", path: `${path}/connect` }, [
       ...wrong.map((custom_domain) =>

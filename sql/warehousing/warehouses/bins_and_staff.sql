@@ -95,6 +95,20 @@ begin
   return null;
 end $$;
 
+-- Holds a person who is assigned to a warehouse in the company, since they may leave between the look of warehousing.staff_add and the row. After
+-- it their leaving waits for the row, and ends it. SECURITY DEFINER: locks memberships, which not everybody who keeps warehouses may change.
+-- Fails: user_not_found.
+create or replace function warehousing.staff_stays() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform from tenancy.tenant_users u where u.tenant_id = new.tenant_id and u.user_id = new.user_id and u.left_at is null for share;
+  if not found then
+    perform app.fail('user_not_found', '{"field": "user_id", "text_key": "user_no_active_staff"}');
+  end if;
+  return null;
+end $$;
+revoke execute on function warehousing.staff_stays() from barid_caller;
+
 -- Ends an assignment; a second time changes nothing. {warehouse_id, id} -> {staff}. Fails: staff_not_found.
 create or replace function warehousing.staff_deactivate(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

@@ -13,6 +13,9 @@ select app.touched('warehousing.warehouse_staff');
 drop trigger if exists staff_left on tenancy.tenant_users;
 create trigger staff_left after update of left_at on tenancy.tenant_users
   for each row when (new.left_at is not null and old.left_at is null) execute function warehousing.staff_left();
+drop trigger if exists staff_stays on warehousing.warehouse_staff;
+create trigger staff_stays after insert on warehousing.warehouse_staff
+  for each row when (new.is_active) execute function warehousing.staff_stays();
 drop trigger if exists member_left on tenancy.tenant_users;
 create trigger member_left after update of is_active, left_at on tenancy.tenant_users
   for each row when ((new.left_at is not null and old.left_at is null) or (old.is_active and not new.is_active))

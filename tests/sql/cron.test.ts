@@ -125,6 +125,35 @@ describe("integration.webhooks_purge", () => {
   });
 });
 
+describe("what waits for a merchant", () => {
+  test("is deleted after 90 days where the merchant left, and is kept while they are here", async () => {
+    const own = database.sql;
+    const [tenant, here, left] = [randomUUID(), randomUUID(), randomUUID()];
+    await own`insert into tenancy.tenants (id, name, slug, status)
+      values (${tenant}, '{"en": "T"}', 'merchants-purged', 'active')`;
+    const [{ id: module }] = await own`select id from tenancy.modules order by id limit 1`;
+    for (const user of [here, left]) {
+      await own`insert into auth.users (id, email) values (${user}, ${`${user}@a.example`})`;
+      await own`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type, is_active)
+        values (${tenant}, ${user}, 'institution', ${user === here})`;
+      await own`insert into tenancy.tenant_user_roles (tenant_id, user_id, role_key)
+        values (${tenant}, ${user}, 'institution') on conflict do nothing`;
+      await own`insert into integration.webhook_subscriptions (id, tenant_id, module_id, url, event_types, secret, owner_user_id)
+        values (${user}, ${tenant}, ${module}, 'https://a.example/', '{*}', 'x', ${user})`;
+    }
+    await own`insert into integration.webhook_events (tenant_id, subscription_id, event_type, entity_key, body, created_at)
+      select ${tenant}, s.id, d || '.waits', 'x', '{}', now() - d * interval '1 day'
+      from unnest(${[here, left]}::uuid[]) s (id), unnest(array[89, 91]) d`;
+    await own`select integration.webhooks_purge()`;
+    const waiting = async (id: string) =>
+      (await own`select event_type from integration.webhook_events
+        where subscription_id = ${id} order by event_type`).map(({ event_type }) => event_type);
+    expect(await waiting(here)).toEqual(["89.waits", "91.waits"]);
+    expect(await waiting(left)).toEqual(["89.waits"]);
+    await own`delete from integration.webhook_subscriptions where tenant_id = ${tenant}`;
+  });
+});
+
 describe("integration.events_purge", () => {
   test("deletes what is older than the setting, 180 days without one, whatever its status", async () => {
     const own = database.sql;

@@ -54,7 +54,13 @@ async function found(tenant: Tenant): Promise<Made> {
   const handover = ok(await tenant.dispatcher.post("/delivery/cod-collections/handover", counted));
   await remitted(tenant, id);
   const call = `/delivery/cod-collections/handovers/${handover.id}/resolve`;
-  ok(await tenant.dispatcher.post(call, { resolution: "recounted", counted_amount: 1_000 }));
+  ok(
+    await tenant.dispatcher.post(call, {
+      resolution: "recounted",
+      counted_amount: 1_000,
+      notes: "Under the seat",
+    }),
+  );
   return { id: handover.id, undo: () => Promise.resolve() };
 }
 

@@ -17,7 +17,7 @@ import {
   VoidStatement,
 } from "./schemas.ts";
 
-type WithLines = { lines: { description: string | null }[] };
+type WithLines = { lines: { kind: string; description: string | null }[] };
 
 /** Statements of what merchants are due, and their payouts. */
 export const merchantStatements: AnyEndpoint[] = [

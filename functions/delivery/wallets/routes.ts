@@ -15,7 +15,7 @@ import {
   WalletsResponse,
 } from "./schemas.ts";
 
-type Described = Record<string, unknown> & { description: string | null };
+type Described = Record<string, unknown> & { kind: string; description: string | null };
 
 const office = permission("manage:tenant", "manage:operations:tenant");
 

@@ -106,21 +106,24 @@ begin
       'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code, 'actor_id', app.user_id()))));
 end $$;
 
--- Ends the bookings of these deliveries that bind them no more, since their carrier has brought them back (delivery.booking_binds): they are booked
--- anew, or go another way. The deliveries are locked.
+-- Ends the bookings of these deliveries whose carrier has brought the parcel back (delivery.booking_brought_back): they are booked anew, or go another
+-- way. SECURITY DEFINER: a warehouse that hands a parcel over on a waybill writes no bookings. {ids of deliveries of the tenant}
+-- Locks the bookings; the deliveries are locked. Fails with nothing of its own.
 create or replace function integration.shipments_end(deliveries uuid[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
 declare
   s integration.carrier_shipments;
 begin
   for s in
     update integration.carrier_shipments t set status = 'cancelled', cancelled_at = now()
-    where t.tenant_id = app.tenant_id() and t.delivery_id = any (deliveries) and t.status = 'booked' and not delivery.booking_binds(t)
+    where t.tenant_id = app.tenant_id() and t.delivery_id = any (deliveries) and t.status = 'booked' and delivery.booking_brought_back(t)
     returning t.*
   loop
     perform integration.shipment_cancelled_emit(s);
   end loop;
 end $$;
+
+grant execute on function integration.shipments_end(uuid[]) to barid_caller;
 
 -- {shipment} as the API returns it.
 create or replace function integration.shipment_to_json(s integration.carrier_shipments) returns jsonb

@@ -68,6 +68,8 @@ begin
       select s.payment_id, s.reference, s.notes from money.cod_settlements s where s.tenant_id = v_tenant and s.method = 'remit'
       union all
       select r.id, r.reference, r.notes from money.carrier_remittances r where r.tenant_id = v_tenant
+      union all
+      select h.id, null, h.notes from money.cash_handovers h where h.tenant_id = v_tenant and h.notes is not null
     ) x
     where app.folded(concat_ws(E'\n', x.reference, x.notes)) ilike any (v_patterns);
 end $$;

@@ -64,7 +64,8 @@ begin
     perform app.fail('forbidden');
   end if;
   if owner_type = 'staff' then
-    v_owner := money.cod_receiver(asked, 'to_user_id');
+    -- Operations managers do not settle for the office, but it is a driver alone who remits and has to name who took the cash.
+    v_owner := case when asked is null and not money.settles_for_office() then app.user_id() else money.cod_receiver(asked, 'to_user_id') end;
   end if;
   -- A statement of its own: the one that reads has to see an account that is new.
   v_id := money.account_of('cash_on_hand', owner_type, v_owner, currency);

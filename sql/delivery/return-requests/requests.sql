@@ -14,7 +14,7 @@ create or replace function delivery.return_request_ask(p_delivery uuid) returns 
 language plpgsql security definer set search_path = '' as $$
 begin
   insert into delivery.return_requests (tenant_id, delivery_id, requested_by) values (app.tenant_id(), p_delivery, app.user_id());
-  perform tenancy.notify_roles(d.tenant_id, '{tenant_admin,operations_manager}', 'return_requested',
+  perform tenancy.notify_roles(d.tenant_id, '{tenant_admin,operations_manager,dispatcher}', 'return_requested',
     jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'original_delivery_id', d.original_delivery_id))
   from delivery.deliveries d where d.tenant_id = app.tenant_id() and d.id = p_delivery;
 end $$;

@@ -1,14 +1,16 @@
 -- The answer for a link: anybody who has it asks, without a token and in no company.
 
--- The shipment by which an external carrier has a parcel or one of its legs, with that carrier's own number. -> {code, tracking_number} or null
+-- The shipment by which an external carrier has a parcel or one of its legs, or delivered it at the door, with that carrier's own number.
+-- -> {code, tracking_number} or null: of a leg that was brought into a warehouse as well
 create or replace function delivery.tracked_carrier(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
     select jsonb_build_object('code', s.carrier_code, 'tracking_number', s.tracking_number)
-    from integration.carrier_shipments s
-    where s.tenant_id = d.tenant_id and s.status <> 'cancelled' and s.tracking_number is not null and s.delivery_id in (
-      select d.id union all select l.id from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id)
+    from delivery.deliveries l
+    join integration.carrier_shipments s on s.tenant_id = l.tenant_id and s.delivery_id = l.id
+    where l.tenant_id = d.tenant_id and (l.id = d.id or l.parent_id = d.id) and s.status <> 'cancelled' and s.tracking_number is not null
+      and (l.status = 'delivered' and l.delivery_flow <> 'pnd_inbound' or delivery.booking_binds(s))
     order by s.booked_at desc nulls last, s.id desc limit 1);
 end $$;
 

@@ -121,7 +121,8 @@ begin
 end $$;
 
 -- Puts a sealed waybill into a driver's hands: its orders are on the road, its stock leaves the source, and the goods of stores leave with
--- their parcels. Drafts bind nobody and stay drafts; what another company has carried away is taken off. {id, driver_id, vehicle_id?}
+-- their parcels. Drafts bind nobody and stay drafts; what another company has carried away is taken off, and the booking of what it brought back
+-- ends. {id, driver_id, vehicle_id?}
 -- -> {waybill}
 -- Fails: waybill_not_found, forbidden, waybill_action_not_allowed, waybill_has_no_deliveries, driver_not_found, driver_inactive,
 -- vehicle_not_found, vehicle_inactive, waybill_delivery_not_ready (moved by somebody else, or booked with a carrier that is to fetch it here),
@@ -149,6 +150,8 @@ begin
   end if;
   perform app.fail('waybill_delivery_not_ready', jsonb_build_object('delivery_id', p.id, 'status', 'pending', 'text_key', 'reason_is_booked'))
   from unnest(v_parcels) p (id) where delivery.shipment_lives(p.id);
+  perform integration.shipments_end(array(select d.id from delivery.deliveries d
+    where d.tenant_id = w.tenant_id and (d.id = any (v_parcels) or d.parent_id = any (v_parcels))));
   update warehousing.waybills x set status = 'in_transit', driver_id = w.driver_id, vehicle_id = w.vehicle_id, handed_over_at = clock_timestamp()
   where x.tenant_id = w.tenant_id and x.id = w.id;
   update delivery.deliveries d set status = 'in_transit', status_reason = null, status_notes = w.waybill_number

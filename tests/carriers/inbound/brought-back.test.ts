@@ -103,6 +103,28 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])("%s", (kind) => {
     expect(await tenant.ops.post("/delivery/assignments", given)).toSucceed(201);
   });
 
+  test("leaves on a waybill, which ends its booking", async () => {
+    const id = await kinds[kind]();
+    const [{ parcel }] = await sql`select coalesce(parent_id, id) as parcel
+      from delivery.deliveries where id = ${id}`;
+    const { draft, step } = waybillSteps(tenant, yard);
+    // Of a parcel in legs after the carrier; what goes as a whole with a carrier is put on none.
+    const before = parcel === id ? await draft(parcel) : null;
+    const number = await back(id);
+    const { id: waybill } = before ?? await draft(parcel);
+    expect(await step(waybill, "seal")).toSucceed(200);
+    expect(await bookingsOf(id)).toEqual(["booked"]);
+    const hand = () => step(waybill, "driver-handover", { driver_id: tenant.driver.id });
+    const answers = await Promise.all([hand(), hand()]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(await bookingsOf(id)).toEqual(["cancelled"]);
+    expect(await ended(id)).toBe(1);
+    expect(await says(number, "picked_up")).toBe("unknown_shipment");
+    expect(await step(waybill, "receive")).toSucceed(200);
+    expect(await whereIs(id)).toMatchObject({ status: "pending", at: yard.there });
+    expect(await says(number, "delivered")).toBe("unknown_shipment");
+  });
+
   test("goes to another address", async () => {
     const id = await kinds[kind]();
     await givenToCarrier(tenant, id);

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { desks, heldBy, key, reverse, sound, transfer } from "../../support/cash-desks.ts";
 import { newCash, remit, selected } from "../../support/cod.ts";
-import { newPerson, newTenant } from "../../support/people.ts";
+import { fundWallet } from "../../support/money.ts";
+import { newPerson, newTenant, saveSettings } from "../../support/people.ts";
 
 const path = `${desks}/transfers`;
 
@@ -69,5 +70,27 @@ test("an operations manager finds and reverses what left their desk, and not wha
   }
   expect(await reverse(tenant.ops, mine)).toSucceed(200);
   expect(await heldBy(tenant, tenant.ops)).toBe(950);
+  await sound(tenant);
+});
+
+test("cash comes to an operations manager's own desk where drivers have to name who takes theirs", async () => {
+  const tenant = await withManager(900);
+  await saveSettings(tenant.id, "delivery.cod", { driver_self_remit: "require_receiver" });
+  const wallet_id = await fundWallet(tenant, "customer", tenant.customer.id, 1_000);
+  const comes = { kind: "bank_withdrawal", amount: 100 };
+  for (const person of [tenant.ops, tenant.dispatcher, tenant.admin]) {
+    const made = await transfer(person, comes);
+    expect(made).toSucceed(201);
+    expect(made.body.data.to_user.id).toBe(person.id);
+  }
+  const paidIn = { kind: "wallet_deposit", wallet_id, amount: 50, reference: "Receipt 1" };
+  expect(await transfer(tenant.ops, paidIn)).toSucceed(201);
+  expect(await heldBy(tenant, tenant.ops)).toBe(1_050);
+  // Still only to their own, and a driver has none.
+  const toAnother = { ...comes, to_user_id: tenant.dispatcher.id };
+  expect(await transfer(tenant.ops, toAnother)).toFailWith(403, "forbidden");
+  expect(await transfer(tenant.driver, comes)).toFailWith(403, "forbidden");
+  const { id } = await newCash(tenant, { cod: 0, fee: 10 });
+  expect(await tenant.driver.post(remit, selected(id))).toFailWith(400, "receiver_required");
   await sound(tenant);
 });

@@ -136,6 +136,10 @@ describe("the journal of the desks", () => {
       [{ column_filters: { amount: { max: -301 } } }, ({ amount }) => amount <= -301],
       [{ search: "receipt 5" }, ({ reference }) => reference === "Receipt 5"],
       [{ search: "fuel" }, ({ notes }) => notes === "Fuel"],
+      [
+        { search: "under the SEAT" },
+        ({ kind, notes }) => kind === "shortage" && notes === "Under the seat",
+      ],
       [{ currency: "IQD", date_from: "2020-01-01", date_to: "2999-01-01" }, () => true],
       [{ reference_id: rows[3].reference_id }, (row) => row.reference_id === rows[3].reference_id],
     ];

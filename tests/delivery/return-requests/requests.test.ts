@@ -76,13 +76,15 @@ describe("an owner's return", () => {
       (await by.get("/tenants/me/notifications", { query: { type, limit: 100 } })).body.data
         .filter(({ payload }: Body) => payload.delivery_id === id);
     const [approved, declined] = [await requested(), await requested()];
-    expect(await decide(tenant.ops, approved, "approve")).toSucceed(200);
+    expect(await decide(tenant.dispatcher, approved, "approve")).toSucceed(200);
     expect(await decide(tenant.ops, declined, "decline")).toSucceed(200);
     for (const id of [approved, declined]) {
-      for (const by of [tenant.admin, tenant.ops]) {
+      for (const by of [tenant.admin, tenant.ops, tenant.dispatcher]) {
         expect(await noticesOf(by, "return_requested", id)).toHaveLength(1);
       }
-      expect(await noticesOf(tenant.driver, "return_requested", id)).toEqual([]);
+      for (const by of [tenant.driver, tenant.warehouse]) {
+        expect(await noticesOf(by, "return_requested", id)).toEqual([]);
+      }
     }
     expect(await noticesOf(tenant.customer, "return_approved", approved)).toHaveLength(1);
     expect(await noticesOf(tenant.customer, "return_approved", declined)).toEqual([]);

@@ -70,11 +70,12 @@ export async function targetsOf(tx: postgres.TransactionSql): Promise<Target[]> 
 
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** Ids of the person's rows, by what they are: of this session, because a merchant may have a hundred thousand. */
+/** Ids of the person's rows, by what they are, and of the company's places: of this session, because a merchant may have a hundred thousand. */
 const ids = "pg_temp.person_ids";
 const idsIn = (set: string) => `(select i.id from ${ids} i where i.name = '${set}')`;
+/** The ids that a text names, as `i`, with what they are. */
 const idsNamedIn = (text: string) =>
-  `regexp_matches(${text}, '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'g') m (id) where m.id[1]::uuid in (select i.id from ${ids} i)`;
+  `regexp_matches(${text}, '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'g') m (id) join ${ids} i on i.id = m.id[1]::uuid`;
 
 /** Writes the ids down for the statements of this session. */
 export async function keepIds(tx: postgres.TransactionSql, sets: Subject["sets"]): Promise<void> {
@@ -105,7 +106,7 @@ export function conditionOf(target: Target, subject: Subject): string {
   // Many rows have the id of a person who works; the name stands beside it only where it is the id of an object.
   const all = person ? `${texts}|"id": "${person}"` : texts;
   return `${scope} and ${text} ~* ${literal(all)} and (${text} ~* ${literal(contact)} or exists (
-    select from ${idsNamedIn("t::text")}))`;
+    select from ${idsNamedIn("t::text")} and i.name <> 'places'))`;
 }
 
 /** The rows of the company, and of a person whose account ends those of no company. */
@@ -130,9 +131,10 @@ export function valueOf(target: Target, column: Line["columns"][number], subject
     `tenancy.without_person(${document}, ${
       literal(JSON.stringify({ person, contact, texts, word }))
     }::jsonb
-    || jsonb_build_object('ids', (select coalesce(jsonb_agg(m.id[1]), '[]') from ${
+    || (select jsonb_build_object('ids', coalesce(jsonb_agg(i.id) filter (where i.name <> 'places'), '[]'),
+      'places', coalesce(jsonb_agg(i.id) filter (where i.name = 'places'), '[]')) from ${
       idsNamedIn(`${value}::text`)
-    })))`;
+    }))`;
   const empty = nullable
     ? "null"
     : type === "jsonb"

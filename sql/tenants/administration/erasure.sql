@@ -1,8 +1,8 @@
 -- A document without one person, for the owner of the project: npm run tenant -- erase calls it for each document of the list
 -- supabase/tenant/personal.txt. Every text in which the person's name, street or contact stands becomes the word; an object that holds
--- the person's id or contact gives up its names and contacts; a place that is the person's keeps its city and zone. In an object about
--- another person or another delivery the contact alone counts, for names are shared.
--- subject: {person: id or null, ids: [what is the person's], contact, texts: regular expressions, word}.
+-- the person's id or contact gives up its names and contacts; a place that is the person's keeps its city and zone, and one of the company
+-- gives up the contact alone. In an object about another person or another delivery the contact alone counts, for names are shared.
+-- subject: {person: id or null, ids: [what is the person's], places: [addresses of the company], contact, texts: regular expressions, word}.
 create or replace function tenancy.without_person(document jsonb, subject jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 declare
@@ -11,6 +11,7 @@ declare
   v_about text := coalesce(document ->> 'delivery_id', case when document ? 'full_name' then document ->> 'id' end);
   v_texts text;
   v_theirs boolean;
+  v_company boolean := coalesce(document ? 'full_address' and subject -> 'places' ? (document ->> 'id'), false);
   v_place boolean;
 begin
   if jsonb_typeof(document) = 'string' then
@@ -25,10 +26,10 @@ begin
   v_texts := case when v_about is null or subject -> 'ids' ? v_about then subject ->> 'texts' else subject ->> 'contact' end;
   v_theirs := coalesce(document ->> 'id' = v_person, false) or exists (select from jsonb_each(document) f
     where jsonb_typeof(f.value) = 'string' and f.value #>> '{}' ~* (subject ->> 'contact'));
-  v_place := document ? 'full_address' and document::text ~* v_texts;
+  v_place := document ? 'full_address' and not v_company and document::text ~* v_texts;
   return (
     select jsonb_object_agg(f.key, case
-      when f.key in ('city', 'country') then f.value
+      when f.key in ('city', 'country') or v_company and f.key = 'full_address' and f.value::text !~* (subject ->> 'contact') then f.value
       when v_place and f.key in ('title', 'contact_info') then '{}'
       when v_place and f.key = 'full_address' then v_word
       when v_place and f.key in ('latitude', 'longitude', 'lat', 'lng', 'long') then 'null'

@@ -25,7 +25,7 @@ export async function personFiles(
   return files;
 }
 
-/** Writes the ids of what is theirs down for the statements of this session, with the receipts that name the person where they are not known yet. */
+/** Writes the ids of what is theirs down for the statements of this session, with the receipts that name the person. */
 export async function keepSubject(
   tx: postgres.TransactionSql,
   targets: Target[],
@@ -33,8 +33,8 @@ export async function keepSubject(
 ): Promise<void> {
   const { sets } = subject;
   await keepIds(tx, sets);
-  if (sets.receipts) return;
-  sets.receipts = await receiptsOf(tx, targets, subject);
+  const receipts = await receiptsOf(tx, targets, subject);
+  sets.receipts = [...new Set([...sets.receipts ?? [], ...receipts])];
   await keepIds(tx, sets);
 }
 

@@ -6,12 +6,21 @@ type Sets = Record<string, string[]>;
 
 /**
  * The rows by which the others are found: what is erased no longer says it. `places` are the company's own addresses, also where the
- * person is their contact, and are nobody's.
+ * person is their contact, and are nobody's. `before`: the sets of an erasure that was begun, of which none goes.
  */
-export async function setsOf(tx: Tx, tenant: string, me: string | null, contact: string) {
-  const ids = async (query: postgres.PendingQuery<postgres.Row[]>) =>
-    (await query).map(({ id }) => id as string);
-  const places = await ids(tx`select a.id from delivery.addresses a
+export async function setsOf(
+  tx: Tx,
+  tenant: string,
+  me: string | null,
+  contact: string,
+  before: Sets = {},
+) {
+  const ids = async (name: string, query: postgres.PendingQuery<postgres.Row[]>) => [
+    ...new Set([...before[name] ?? [], ...(await query).map(({ id }) => id as string)]),
+  ];
+  const places = await ids(
+    "places",
+    tx`select a.id from delivery.addresses a
     where a.tenant_id = ${tenant} and coalesce(a.owner_user_id <> ${me}, true) and a.id in (
       select b.address_id from delivery.institution_branches b where b.tenant_id = ${tenant}
       union select w.address_id from warehousing.warehouses w where w.tenant_id = ${tenant}
@@ -19,20 +28,28 @@ export async function setsOf(tx: Tx, tenant: string, me: string | null, contact:
       union select d.pickup_address_id from delivery.deliveries d where d.tenant_id = ${tenant} and d.pickup_warehouse_id is not null
       union select d.dropoff_address_id from delivery.deliveries d where d.tenant_id = ${tenant} and d.dropoff_warehouse_id is not null
       union select d.ordered_from_address_id from delivery.deliveries d
-        where d.tenant_id = ${tenant} and d.ordered_from_warehouse_id is not null)`);
-  const orders = await ids(tx`select o.id from storefront.storefront_orders o
-    where o.tenant_id = ${tenant} and (o.user_id = ${me} or o.shipping_address::text ~* ${contact})`);
+        where d.tenant_id = ${tenant} and d.ordered_from_warehouse_id is not null)`,
+  );
+  const orders = await ids(
+    "orders",
+    tx`select o.id from storefront.storefront_orders o
+    where o.tenant_id = ${tenant} and (o.user_id = ${me} or o.shipping_address::text ~* ${contact})`,
+  );
   // A branch or warehouse whose contact the person is gets its parcels under their number.
   const isRecipient =
     tx`d.recipient::text ~* ${contact} and not (d.dropoff_address_id = any (${places})
       and (coalesce(d.dropoff_snapshot -> 'contact_info' #>> '{}' ~* ${contact}, false) or exists (select from delivery.institution_branches b
         where b.tenant_id = ${tenant} and b.address_id = d.dropoff_address_id and b.contact_info::text ~* ${contact})))`;
-  const received = await ids(tx`with recursive mine (id) as (
+  const received = await ids(
+    "received",
+    tx`with recursive mine (id) as (
       select d.id from delivery.deliveries d where d.tenant_id = ${tenant} and d.delivery_flow <> 'customer_return'
         and (d.order_id = any (${orders}) or ${isRecipient})
       union select d.id from mine m join delivery.deliveries d on d.tenant_id = ${tenant} and d.parent_id = m.id)
-    select m.id from mine m`);
+    select m.id from mine m`,
+  );
   const deliveries = await ids(
+    "deliveries",
     tx`select d.id from delivery.deliveries d where d.tenant_id = ${tenant}
     and (d.customer_id = ${me} or d.institution_user_id = ${me} or d.original_delivery_id = any (${received}) or ${isRecipient}
       or concat_ws(' ', case when d.pickup_address_id <> all (${places}) then d.pickup_snapshot end,
@@ -40,7 +57,9 @@ export async function setsOf(tx: Tx, tenant: string, me: string | null, contact:
         case when d.ordered_from_address_id <> all (${places}) then d.ordered_from_snapshot end,
         d.source_snapshot #- '{source,address}' #- '{source,branch}') ~* ${contact})`,
   );
-  const addresses = await ids(tx`select a.id from delivery.addresses a
+  const addresses = await ids(
+    "addresses",
+    tx`select a.id from delivery.addresses a
     where a.tenant_id = ${tenant} and a.id <> all (${places}) and (a.owner_user_id = ${me} or a.contact_info::text ~* ${contact}
       or (a.id in (select d.dropoff_address_id from delivery.deliveries d where d.id = any (${received})
             union select (l.before ->> 'dropoff_address_id')::uuid from app.audit_log l where l.tenant_id = ${tenant}
@@ -50,17 +69,33 @@ export async function setsOf(tx: Tx, tenant: string, me: string | null, contact:
         and not exists (select from storefront.storefront_orders o where o.tenant_id = ${tenant} and o.address_id = a.id
           and o.id <> all (${orders}))
         and not exists (select from delivery.deliveries d where d.tenant_id = ${tenant} and a.id in (d.dropoff_address_id, d.pickup_address_id)
-          and d.id <> all (${[...received, ...deliveries]})))`);
-  const manifests = await ids(tx`select m.id from delivery.transfer_manifests m
-    where m.tenant_id = ${tenant} and (m.institution_user_id = ${me} or m.driver_id = ${me})`);
-  const items = await ids(tx`select i.id from delivery.transfer_manifest_items i
-    where i.tenant_id = ${tenant} and i.delivery_id = any (${received})`);
-  const invitations = await ids(tx`select i.id from tenancy.invitations i
-    where i.tenant_id = ${tenant} and (i.account_id = ${me} or i.email ~* ${contact})`);
-  const subscriptions = await ids(tx`select s.id from integration.webhook_subscriptions s
-    where s.tenant_id = ${tenant} and s.owner_user_id = ${me}`);
-  const sent = await ids(tx`select e.id from integration.webhook_events e
-    where e.tenant_id = ${tenant} and e.subscription_id = any (${subscriptions})`);
+          and d.id <> all (${[...received, ...deliveries]})))`,
+  );
+  const manifests = await ids(
+    "manifests",
+    tx`select m.id from delivery.transfer_manifests m
+    where m.tenant_id = ${tenant} and (m.institution_user_id = ${me} or m.driver_id = ${me})`,
+  );
+  const items = await ids(
+    "items",
+    tx`select i.id from delivery.transfer_manifest_items i
+    where i.tenant_id = ${tenant} and i.delivery_id = any (${received})`,
+  );
+  const invitations = await ids(
+    "invitations",
+    tx`select i.id from tenancy.invitations i
+    where i.tenant_id = ${tenant} and (i.account_id = ${me} or i.email ~* ${contact})`,
+  );
+  const subscriptions = await ids(
+    "subscriptions",
+    tx`select s.id from integration.webhook_subscriptions s
+    where s.tenant_id = ${tenant} and s.owner_user_id = ${me}`,
+  );
+  const sent = await ids(
+    "sent",
+    tx`select e.id from integration.webhook_events e
+    where e.tenant_id = ${tenant} and e.subscription_id = any (${subscriptions})`,
+  );
   return {
     places,
     orders,

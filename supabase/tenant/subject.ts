@@ -38,34 +38,47 @@ export async function tenantOf(tx: Tx, slug: string): Promise<string> {
   return tenant.id;
 }
 
-/** Finds the person in the company. Fails when they are no member, or when a member has the contact. */
-export async function subjectOf(tx: Tx, tenant: string, asked: Asked): Promise<Subject> {
-  const profile = await profileOf(tx, tenant, asked);
+/**
+ * Finds the person in the company. Fails when they are no member, or when a member has the contact. `before`: as an erasure that was
+ * begun found them; what has come since is added, and nothing goes, for the rows say less by now.
+ */
+export async function subjectOf(
+  tx: Tx,
+  tenant: string,
+  asked: Asked,
+  before?: Subject,
+): Promise<Subject> {
+  const profile = await profileOf(tx, tenant, before?.person ? { person: before.person } : asked);
   const phones = [asked.phone, profile?.phone].filter((one) => one);
   const emails = [asked.email, profile?.email].filter((one) => one);
   const patterns = [
     ...phones.map((one) => phonePattern(one) ?? (one === asked.phone ? tooShort(one) : undefined)),
     ...emails.map(emailPattern),
   ].filter((one) => one !== undefined);
-  const contact = anyOf(patterns);
+  const contact = withPatterns(before?.contact, patterns);
   if (!profile) await refuseMembers(tx, tenant, contact);
   const me = profile?.id ?? null;
-  const sets = await setsOf(tx, tenant, me, contact);
+  const sets = await setsOf(tx, tenant, me, contact, before?.sets);
   sets.person = me ? [me] : [];
-  sets.account = me && !await isOfOthers(tx, tenant, me) ? [me] : [];
+  sets.account = before?.sets.account ?? (me && !await isOfOthers(tx, tenant, me) ? [me] : []);
+  if (before?.sets.receipts) sets.receipts = before.sets.receipts;
   const names = [profile?.full_name, ...await namesOf(tx, tenant, sets, contact)]
-    .filter((one) => one && one.length > 2);
+    .filter((one) => one && one.length > 2 && !Object.values(words).includes(one));
   const [language] = await tx`select s.settings ->> 'default' as code from tenancy.tenant_settings s
     where s.tenant_id = ${tenant} and s.module = 'general' and s.group_key = 'language'`;
-  const word = words[language?.code ?? "en"] ?? words.en!;
   return {
-    ...{ asked, tenant, sets, contact, word },
+    ...{ asked, tenant, sets, contact },
     ...(me && { person: me }),
-    texts: anyOf([
-      ...patterns,
-      ...names.filter((one) => one !== word).map(wordsPattern),
-    ]),
+    texts: withPatterns(before?.texts, [...patterns, ...names.map(wordsPattern)]),
+    word: before?.word ?? words[language?.code ?? "en"] ?? words.en!,
   };
+}
+
+/** The pattern `before`, with those of the others that it does not have. */
+function withPatterns(before: string | undefined, patterns: string[]): string {
+  if (!before) return anyOf(patterns);
+  const more = patterns.filter((one) => !before.includes(one));
+  return more.length > 0 ? anyOf([before, ...more]) : before;
 }
 
 const tooShort = (number: string) => {

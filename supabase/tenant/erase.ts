@@ -89,6 +89,10 @@ async function planOf(
   ];
   const booksUntil: string | undefined = later ? until : undefined;
   const all = targets.filter((target) => !(booksUntil && isBooks(target)));
+  const files = await personFiles(tx, all, subject);
+  subject.files = [
+    ...new Set([...subject.files ?? [], ...files.map(({ bucket, path }) => `${bucket}/${path}`)]),
+  ];
   const [account] =
     await tx`select from tenancy.tenant_users m join auth.users u on u.id = m.user_id
     where m.tenant_id = ${tenant} and m.user_id = ${subject.person ?? null}
@@ -99,7 +103,7 @@ async function planOf(
     ...(record && { record: record.id }),
     ...(booksUntil && { booksUntil }),
     rows: await countRows(tx, all, subject),
-    files: await personFiles(tx, all, subject),
+    files,
     account: account !== undefined,
     open: await openMatters(tx, record ? sinceThen(subject, record.subject) : subject),
   };

@@ -3,26 +3,28 @@ import type postgres from "postgres";
 import { changeOf, conditionOf, keepIds, type Target } from "./personal.ts";
 import type { Subject } from "./subject.ts";
 
-/** Those that Storage has, of the paths in the rows of the list. */
+/** Those that Storage has, of the paths in the rows of the list, and of those that were found when the erasure was begun. */
 export async function personFiles(
   tx: postgres.TransactionSql,
   targets: Target[],
   subject: Subject,
 ) {
-  const files: { bucket: string; path: string }[] = [];
-  for (const target of targets) {
-    for (const { name } of target.columns.filter(({ kind }) => kind === "file")) {
+  const conditions = targets.flatMap((target) =>
+    target.columns.filter(({ kind }) => kind === "file").map(({ name }) => {
       const paths = target.types[name]!.type === "text[]" ? `unnest(t.${name})` : `t.${name}`;
-      const found = await tx.unsafe(
-        `select o.bucket_id as bucket, o.name as path from storage.objects o
-        where o.name like '${subject.tenant}/%' and o.name in (select ${paths} from ${target.table} t where ${
-          conditionOf(target, subject)
-        })`,
-      );
-      files.push(...found.map(({ bucket, path }) => ({ bucket, path })));
-    }
-  }
-  return files;
+      return `o.name in (select ${paths} from ${target.table} t where ${
+        conditionOf(target, subject)
+      })`;
+    })
+  );
+  const found = await tx.unsafe(
+    `select o.bucket_id as bucket, o.name as path from storage.objects o
+    where o.name like '${subject.tenant}/%' and (o.bucket_id || '/' || o.name = any ($1::text[]) or ${
+      conditions.join(" or ")
+    }) order by 1, 2`,
+    [subject.files ?? []],
+  );
+  return found.map(({ bucket, path }) => ({ bucket, path } as { bucket: string; path: string }));
 }
 
 /** Writes the ids of what is theirs down for the statements of this session, with the receipts that name the person. */

@@ -25,6 +25,8 @@ export interface Subject {
   texts: string;
   /** The text in place of a name. */
   word: string;
+  /** Files in Storage (<bucket>/<path>) that an erasure which was begun found: their rows may have lost the path before they went. */
+  files?: string[];
 }
 
 /** One word in the language of the company, since a name has one language too. */
@@ -70,6 +72,7 @@ export async function subjectOf(
     ...{ asked, tenant, sets, contact },
     ...(me && { person: me }),
     texts: withPatterns(before?.texts, [...patterns, ...names.map(wordsPattern)]),
+    ...(before?.files && { files: before.files }),
     word: before?.word ?? words[language?.code ?? "en"] ?? words.en!,
   };
 }

@@ -1,4 +1,4 @@
-/** An erasure that is stopped, or that waits for the books, is continued with what has come since. */
+/** An erasure that is stopped, or that waits for the books, is continued: with the files that it found, and with what has come since. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Place } from "../../../supabase/tenant/place.ts";
 import { sql } from "../../support/db.ts";
@@ -13,6 +13,7 @@ import {
   textsOfPerson,
 } from "../../support/erasure.ts";
 import { jobsDone } from "../../support/jobs.ts";
+import { newManifest } from "../../support/manifests.ts";
 
 let here: Lived;
 let place: Place;
@@ -27,6 +28,9 @@ const newcomer = (number: number) => ({
   email: `hozan${number}@example.test`,
   street: `Brayati 2${number}, gate B`,
 });
+const filesLike = async (text: string) =>
+  (await sql`select name from storage.objects where name like ${`%${text}%`} order by 1`)
+    .map(({ name }) => name as string);
 const until = (days: number) => new Date(Date.now() + 86_400_000 * days).toISOString().slice(0, 10);
 
 beforeAll(async () => {
@@ -37,6 +41,38 @@ afterAll(() => end());
 beforeEach(async () => {
   person = newcomer(++serial);
   parcel = await receives(here, person);
+});
+
+test("removes the photos of an item of a manifest after a stop between its row and its files", async () => {
+  const { tenant } = here.shop;
+  const manifest = await newManifest(tenant, { items: [{ exception: "damaged" }] });
+  const photo = `${tenant.id}/transfer-manifests/${manifest.id}/damage.jpg`;
+  await sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx`update delivery.transfer_manifest_items set delivery_id = ${parcel.id}
+      where id = ${manifest.itemIds[0]!}`;
+    await tx`update delivery.transfer_manifest_exceptions set photo_urls = ${[photo]}
+      where manifest_item_id = ${manifest.itemIds[0]!}`;
+  });
+  const bytes = new Uint8Array([255, 216, 255, 224]);
+  expect(
+    (await place.storage.from("proofs").upload(photo, bytes, { contentType: "image/jpeg" })).error,
+  )
+    .toBeNull();
+  const options = { phone: person.phone, email: person.email, confirm: person.phone };
+  const stopped = await erased(place, tenant, options, (line) => {
+    if (/^delivery\.transfer_manifest_exceptions: \d+ rows erased/.test(line)) {
+      throw new Error("stopped");
+    }
+  });
+  expect(stopped.failure).toContain("stopped");
+  const rows = await sql`select photo_urls from delivery.transfer_manifest_exceptions
+    where manifest_item_id = ${manifest.itemIds[0]!}`;
+  expect(rows).toEqual([{ photo_urls: [] }]);
+  expect(await filesLike(photo)).toEqual([photo]);
+  const { failure, text } = await erased(place, tenant, options);
+  expect(failure, text).toBeUndefined();
+  expect(await filesLike(photo)).toEqual([]);
 });
 
 test("asks what has come since the books were kept, and erases it as well", async () => {

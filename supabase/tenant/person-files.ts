@@ -1,7 +1,15 @@
 /** The files of one person: pictures of the door, signatures, and the printed receipts that name them. */
 import type postgres from "postgres";
-import { changeOf, conditionOf, keepIds, type Target } from "./personal.ts";
+import { changeOf, conditionOf, idsIn, keepIds, type Target } from "./personal.ts";
 import type { Subject } from "./subject.ts";
+
+/** Files by their path alone, by the table whose rows name at most the last of them: each edition of a receipt is a file of its own. */
+const byPath: Record<string, string> = {
+  "money.settlement_receipts":
+    `o.bucket_id = 'settlement-receipts' and split_part(split_part(o.name, '/', 2), '.', 1) in ${
+      idsIn("receipts", "text")
+    }`,
+};
 
 /** Those that Storage has, of the paths in the rows of the list, and of those that were found when the erasure was begun. */
 export async function personFiles(
@@ -17,6 +25,9 @@ export async function personFiles(
       })`;
     })
   );
+  for (const [table, condition] of Object.entries(byPath)) {
+    if (targets.some((target) => target.table === table)) conditions.push(condition);
+  }
   const found = await tx.unsafe(
     `select o.bucket_id as bucket, o.name as path from storage.objects o
     where o.name like '${subject.tenant}/%' and (o.bucket_id || '/' || o.name = any ($1::text[]) or ${

@@ -72,7 +72,8 @@ const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 /** Ids of the person's rows, by what they are, and of the company's places: of this session, because a merchant may have a hundred thousand. */
 const ids = "pg_temp.person_ids";
-const idsIn = (set: string) => `(select i.id from ${ids} i where i.name = '${set}')`;
+export const idsIn = (set: string, type = "uuid") =>
+  `(select i.id::${type} from ${ids} i where i.name = '${set}')`;
 /** The ids that a text names, as `i`, with what they are. */
 const idsNamedIn = (text: string) =>
   `regexp_matches(${text}, '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'g') m (id) join ${ids} i on i.id = m.id[1]::uuid`;

@@ -1,6 +1,7 @@
 /** An erasure that is stopped, or that waits for the books, is continued: with the files that it found, and with what has come since. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Place } from "../../../supabase/tenant/place.ts";
+import { nobody } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { assign, deliveryIn, moves, newDelivery } from "../../support/deliveries.ts";
 import {
@@ -14,6 +15,7 @@ import {
 } from "../../support/erasure.ts";
 import { jobsDone } from "../../support/jobs.ts";
 import { newManifest } from "../../support/manifests.ts";
+import { systemKey } from "../../support/webhooks.ts";
 
 let here: Lived;
 let place: Place;
@@ -73,6 +75,32 @@ test("removes the photos of an item of a manifest after a stop between its row a
   const { failure, text } = await erased(place, tenant, options);
   expect(failure, text).toBeUndefined();
   expect(await filesLike(photo)).toEqual([]);
+});
+
+test("removes every edition of a receipt that names them", async () => {
+  const { tenant } = here.shop;
+  const other = await receives(here, newcomer(++serial));
+  for (const payment of [parcel.payment, other.payment]) {
+    const again = `/delivery/cod-settlements/${payment}/receipt`;
+    expect(await tenant.admin.post(again, { language: "ar" })).toSucceed(202);
+  }
+  await nobody.post("/delivery/internal/jobs", {}, systemKey);
+  await jobsDone(tenant.id);
+  const editions = (payment: string) => [
+    `${tenant.id}/${payment}.2.pdf`,
+    `${tenant.id}/${payment}.pdf`,
+  ];
+  expect(await filesLike(parcel.payment)).toEqual(editions(parcel.payment));
+  const options = { phone: person.phone, email: person.email, confirm: person.phone };
+  // Of the photo, and of two editions.
+  expect((await erased(place, tenant, { ...options, confirm: undefined })).text).toContain(
+    "Files: 3",
+  );
+  const { failure, text } = await erased(place, tenant, options);
+  expect(failure, text).toBeUndefined();
+  expect(await filesLike(`${parcel.payment}.pdf`)).toEqual([]);
+  expect(await filesLike(`${parcel.payment}.2.pdf`)).toEqual([]);
+  expect(await filesLike(other.payment)).toEqual(editions(other.payment));
 });
 
 test("asks what has come since the books were kept, and erases it as well", async () => {

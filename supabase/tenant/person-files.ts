@@ -3,8 +3,17 @@ import type postgres from "postgres";
 import { changeOf, conditionOf, idsIn, keepIds, type Target } from "./personal.ts";
 import type { Subject } from "./subject.ts";
 
-/** Files by their path alone, by the table whose rows name at most the last of them: each edition of a receipt is a file of its own. */
+/**
+ * Files by their path alone, by the table whose rows do not name them all: a photo may be put and never given in, and each edition of a
+ * receipt is a file of its own.
+ */
 const byPath: Record<string, string> = {
+  "delivery.delivery_proofs":
+    `o.bucket_id = 'proofs' and split_part(o.name, '/', 2) = 'deliveries' and (split_part(o.name, '/', 3) in ${
+      idsIn("received", "text")
+    } or split_part(o.name, '/', 3) in ${
+      idsIn("given", "text")
+    } and split_part(o.name, '/', 4) like 'pickup-%')`,
   "money.settlement_receipts":
     `o.bucket_id = 'settlement-receipts' and split_part(split_part(o.name, '/', 2), '.', 1) in ${
       idsIn("receipts", "text")

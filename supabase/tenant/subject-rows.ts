@@ -71,6 +71,15 @@ export async function setsOf(
         and not exists (select from delivery.deliveries d where d.tenant_id = ${tenant} and a.id in (d.dropoff_address_id, d.pickup_address_id)
           and d.id <> all (${[...received, ...deliveries]})))`,
   );
+  // Parcels that they gave to a driver at their door, or give back.
+  const given = await ids(
+    "given",
+    tx`select d.id from delivery.deliveries d
+    cross join lateral (select coalesce(d.ordered_from_address_id, d.pickup_address_id) as address_id,
+      coalesce(d.ordered_from_snapshot, d.pickup_snapshot) -> 'contact_info' #>> '{}' as contact) p
+    where d.tenant_id = ${tenant} and (d.delivery_flow = 'customer_return' and d.original_delivery_id = any (${received})
+      or p.address_id <> all (${places}) and (p.address_id = any (${addresses}) or p.contact ~* ${contact}))`,
+  );
   const manifests = await ids(
     "manifests",
     tx`select m.id from delivery.transfer_manifests m
@@ -102,6 +111,7 @@ export async function setsOf(
     received,
     deliveries,
     addresses,
+    given,
     manifests,
     items,
     invitations,

@@ -12,6 +12,8 @@ declare
   v_texts text;
   v_theirs boolean;
   v_company boolean := coalesce(document ? 'full_address' and subject -> 'places' ? (document ->> 'id'), false);
+  -- Theirs, whatever it is called: its street may be no more than a city.
+  v_home boolean := coalesce(document ? 'full_address' and subject -> 'ids' ? (document ->> 'id'), false);
   v_place boolean;
 begin
   if jsonb_typeof(document) = 'string' then
@@ -20,13 +22,13 @@ begin
     return (select coalesce(jsonb_agg(tenancy.without_person(e.value, subject) order by e.place), '[]')
       from jsonb_array_elements(document) with ordinality e (value, place));
   elsif jsonb_typeof(document) <> 'object'
-      or not (document::text ~* (subject ->> 'texts') or coalesce(strpos(document::text, '"id": "' || v_person || '"') > 0, false)) then
+      or not (document::text ~* (subject ->> 'texts') or v_home or coalesce(strpos(document::text, '"id": "' || v_person || '"') > 0, false)) then
     return document;
   end if;
   v_texts := case when v_about is null or subject -> 'ids' ? v_about then subject ->> 'texts' else subject ->> 'contact' end;
   v_theirs := coalesce(document ->> 'id' = v_person, false) or exists (select from jsonb_each(document) f
     where jsonb_typeof(f.value) = 'string' and f.value #>> '{}' ~* (subject ->> 'contact'));
-  v_place := document ? 'full_address' and not v_company and document::text ~* v_texts;
+  v_place := v_home or document ? 'full_address' and not v_company and document::text ~* v_texts;
   return (
     select jsonb_object_agg(f.key, case
       when f.key in ('city', 'country') or v_company and f.key = 'full_address' and f.value::text !~* (subject ->> 'contact') then f.value
@@ -42,5 +44,25 @@ begin
     from jsonb_each(document) f);
 end $$;
 
--- Nobody calls this but the owner.
-revoke execute on function tenancy.without_person(jsonb, jsonb) from barid_caller;
+-- A place of one person without what says where it is, but for city, country and zone; a document that is no place, with that done to its
+-- dropoff_snapshot. Addresses of the company (places, by their ids) stay. {full_address, ...} or {dropoff_snapshot?, ...} -> the same
+create or replace function tenancy.without_place(document jsonb, places text[], word text) returns jsonb
+language plpgsql immutable strict set search_path = '' as $$
+begin
+  if jsonb_typeof(document) <> 'object' or coalesce(document ->> 'id' = any (places), false) then
+    return document;
+  elsif document ? 'full_address' then
+    return (
+      select jsonb_object_agg(f.key, case
+        when f.key = 'full_address' then to_jsonb(word)
+        when f.key in ('title', 'contact_info') then '{}'
+        when f.key in ('latitude', 'longitude', 'lat', 'lng', 'long') then 'null'
+        else f.value end)
+      from jsonb_each(document) f);
+  end if;
+  return document || case when document ? 'dropoff_snapshot'
+    then jsonb_build_object('dropoff_snapshot', tenancy.without_place(document -> 'dropoff_snapshot', places, word)) else '{}' end;
+end $$;
+
+-- Nobody calls these but the owner.
+revoke execute on function tenancy.without_person(jsonb, jsonb), tenancy.without_place(jsonb, text[], text) from barid_caller;

@@ -134,11 +134,11 @@ export function valueOf(target: Target, column: Line["columns"][number], subject
   const { name, kind } = column;
   const { type, nullable } = target.types[name]!;
   const value = `t.${name}`;
-  const { person = null, contact, texts, word } = subject;
+  const { person = null, contact, texts, word, kept = [] } = subject;
   // Of the ids those that the document names.
   const without = (document: string) =>
     `tenancy.without_person(${document}, ${
-      literal(JSON.stringify({ person, contact, texts, word }))
+      literal(JSON.stringify({ person, contact, texts, word, kept }))
     }::jsonb
     || (select jsonb_build_object('ids', coalesce(jsonb_agg(i.id) filter (where i.name <> 'places'), '[]'),
       'places', coalesce(jsonb_agg(i.id) filter (where i.name = 'places'), '[]')) from ${

@@ -168,3 +168,17 @@ export async function namesOf(
   return found.map(({ text }) => text as string | null).filter((text) => text !== null)
     .filter((text) => !shared.has(text.toLowerCase()));
 }
+
+/** The names of branches and warehouses whose contact the person is, but for those that are the person's own. */
+export async function namesOfPlaces(
+  tx: Tx,
+  { places }: Sets,
+  contact: string,
+  texts: string,
+): Promise<string[]> {
+  const found = await tx`select p.name from delivery.addresses a
+    join (select b.address_id, b.name, b.contact_info from delivery.institution_branches b
+      union all select w.address_id, w.name, '{}' from warehousing.warehouses w) p on p.address_id = a.id
+    where a.id = any (${places!}) and concat_ws(' ', a.contact_info, p.contact_info) ~* ${contact} and p.name !~* ${texts}`;
+  return found.map(({ name }) => name as string);
+}

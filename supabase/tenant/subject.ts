@@ -3,7 +3,7 @@ import type postgres from "postgres";
 import { Failure } from "../local/failure.ts";
 import { anyOf, emailPattern, phonePattern, wordsPattern } from "./contacts.ts";
 import { referencesToPeople } from "./people.ts";
-import { namesOf, setsOf } from "./subject-rows.ts";
+import { namesOf, namesOfPlaces, setsOf } from "./subject-rows.ts";
 import { quoted } from "./tables.ts";
 
 /** The person as the command line names them: an account by its id or e-mail, or somebody without one. */
@@ -25,6 +25,8 @@ export interface Subject {
   texts: string;
   /** The text in place of a name. */
   word: string;
+  /** Names of the company's places whose contact the person is: they stand beside it as if they were the person's, and stay. */
+  kept?: string[];
   /** Files in Storage (<bucket>/<path>) that an erasure which was begun found: their rows may have lost the path before they went. */
   files?: string[];
 }
@@ -68,10 +70,12 @@ export async function subjectOf(
     .filter((one) => one && one.length > 2 && !Object.values(words).includes(one));
   const [language] = await tx`select s.settings ->> 'default' as code from tenancy.tenant_settings s
     where s.tenant_id = ${tenant} and s.module = 'general' and s.group_key = 'language'`;
+  const texts = withPatterns(before?.texts, [...patterns, ...names.map(wordsPattern)]);
+  const kept = await namesOfPlaces(tx, sets, contact, texts);
   return {
-    ...{ asked, tenant, sets, contact },
+    ...{ asked, tenant, sets, contact, texts },
+    kept: [...new Set([...before?.kept ?? [], ...kept])],
     ...(me && { person: me }),
-    texts: withPatterns(before?.texts, [...patterns, ...names.map(wordsPattern)]),
     ...(before?.files && { files: before.files }),
     word: before?.word ?? words[language?.code ?? "en"] ?? words.en!,
   };

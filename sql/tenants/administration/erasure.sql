@@ -2,7 +2,8 @@
 -- supabase/tenant/personal.txt. Every text in which the person's name, street or contact stands becomes the word; an object that holds
 -- the person's id or contact gives up its names and contacts; a place that is the person's keeps its city and zone, and one of the company
 -- gives up the contact alone. In an object about another person or another delivery the contact alone counts, for names are shared.
--- subject: {person: id or null, ids: [what is the person's], places: [addresses of the company], contact, texts: regular expressions, word}.
+-- subject: {person: id or null, ids: [what is the person's], places: [addresses of the company], contact, texts: regular expressions,
+-- word, kept: [names of the company's places]}.
 create or replace function tenancy.without_person(document jsonb, subject jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 declare
@@ -39,7 +40,8 @@ begin
         then jsonb_build_object('name', v_word, 'phone', null)
       when f.key = 'contact_info' and f.value::text ~* (subject ->> 'contact') then '{}'
       when f.key in ('phone', 'email', 'avatar', 'avatar_url') and (v_theirs or f.value::text ~* v_texts) then 'null'
-      when v_theirs and f.key in ('name', 'full_name', 'first_name', 'last_name') and jsonb_typeof(f.value) = 'string' then v_word
+      when v_theirs and f.key in ('name', 'full_name', 'first_name', 'last_name') and jsonb_typeof(f.value) = 'string'
+        and not coalesce(subject -> 'kept' ? (f.value #>> '{}'), false) then v_word
       else tenancy.without_person(f.value, subject || jsonb_build_object('texts', v_texts)) end)
     from jsonb_each(document) f);
 end $$;

@@ -49,6 +49,7 @@ beforeAll(async () => {
   const { ground, shop: { tenant } } = here;
   const branchAt = await newAddress(tenant);
   const branch = await newBranch(tenant, { address: branchAt });
+  await sql`update delivery.institution_branches set name = 'Northern branch' where id = ${branch}`;
   const [{ address_id: warehouseAt }] =
     await sql`select address_id from warehousing.warehouses where id = ${ground.warehouse}`;
   places = [warehouseAt, ground.to, branchAt];
@@ -66,7 +67,7 @@ beforeAll(async () => {
     // As an item of a manifest goes to a branch: under the number of its contact.
     await newDelivery(ground, {
       dropoff_address_id: branchAt,
-      recipient: { name: "Branch", phone: chief.phone },
+      recipient: { name: "Northern branch", phone: chief.phone },
     }),
   ];
   parcels = made.map(({ id }) => id);
@@ -88,12 +89,7 @@ test("they go from everywhere, and the places keep name, street and coordinates"
   expect(text).toContain("Erased.");
   expect(await rowsThatSay(textsOfPerson(chief))).toEqual([]);
   const after = await placesNow();
-  const recipients = (of: typeof after) =>
-    of.ends.filter(({ name }) => name !== "Branch" && name !== "Erased");
-  expect(after.addresses).toEqual((before as typeof after).addresses);
-  expect(after.ends.map(({ place }) => place))
-    .toEqual((before as typeof after).ends.map(({ place }) => place));
-  expect(recipients(after)).toEqual(recipients(before as typeof after));
+  expect(after).toEqual(before);
   const contacts =
     await sql`select contact_info from delivery.addresses where id = any (${places})`;
   expect(JSON.stringify(contacts)).not.toMatch(/Rojan|333|@/);

@@ -10,6 +10,7 @@ import { exportTenant } from "./export.ts";
 import { namesOfFiles, removeNamed } from "./files.ts";
 import type { DeleteOptions } from "./options.ts";
 import { type Place, sessionSettings } from "./place.ts";
+import { removeStrayFiles } from "./stray-files.ts";
 
 const again = "The deletion has begun: the same command continues it.";
 
@@ -21,6 +22,8 @@ export async function deleteTenant(
   options: Omit<DeleteOptions, "command">,
   print: Print,
 ): Promise<void> {
+  const { id, confirm: typed } = options;
+  if (id && await removeStrayFiles(place, { id, confirm: typed }, print)) return;
   const plan = await inTransaction(place, (tx) => planOf(tx, options));
   for (const line of planLines(plan)) print(line);
   const { name, confirm, keep } = { name: plan.slug ?? plan.id, ...options };

@@ -54,7 +54,8 @@ export async function erasePerson(
     throw new Failure(`--confirm says ${confirm}, and this is ${name}. Nothing was erased.`);
   }
   if (plan.open.length > 0) {
-    throw new Failure("What is open needs the name: settle it first. Nothing was erased.");
+    const more = plan.record ? "Nothing more" : "Nothing";
+    throw new Failure(`What is open needs the name: settle it first. ${more} was erased.`);
   }
   await eraseAll(place, plan, by ?? `${userInfo().username}@${hostname()}`, print);
 }
@@ -77,7 +78,7 @@ async function planOf(
     where e.tenant_id = ${tenant} and e.ended_at is null and e.subject -> 'asked' = ${
     tx.json({ ...asked })
   }`;
-  const subject: Subject = record?.subject ?? await subjectOf(tx, tenant, asked);
+  const subject = await subjectOf(tx, tenant, asked, record?.subject);
   const targets = await targetsOf(tx);
   await keepSubject(tx, targets, subject);
   const until = record ? record.books_until : keepBooksUntil;
@@ -88,6 +89,10 @@ async function planOf(
   ];
   const booksUntil: string | undefined = later ? until : undefined;
   const all = targets.filter((target) => !(booksUntil && isBooks(target)));
+  const files = await personFiles(tx, all, subject);
+  subject.files = [
+    ...new Set([...subject.files ?? [], ...files.map(({ bucket, path }) => `${bucket}/${path}`)]),
+  ];
   const [account] =
     await tx`select from tenancy.tenant_users m join auth.users u on u.id = m.user_id
     where m.tenant_id = ${tenant} and m.user_id = ${subject.person ?? null}
@@ -98,10 +103,19 @@ async function planOf(
     ...(record && { record: record.id }),
     ...(booksUntil && { booksUntil }),
     rows: await countRows(tx, all, subject),
-    files: await personFiles(tx, all, subject),
+    files,
     account: account !== undefined,
-    open: record ? [] : await openMatters(tx, subject),
+    open: await openMatters(tx, record ? sinceThen(subject, record.subject) : subject),
   };
+}
+
+/** The rows that have come since an erasure was begun: what is older has lost the name already. */
+function sinceThen(subject: Subject, before: Subject): Subject {
+  const sets = Object.entries(subject.sets).map(([name, ids]) => {
+    const known = new Set(before.sets[name]);
+    return [name, ids.filter((id) => !known.has(id))];
+  });
+  return { ...subject, sets: Object.fromEntries(sets) };
 }
 
 /** How many rows of each table change; one that several lines name is one. */
@@ -155,7 +169,7 @@ function planLines(
 async function eraseAll(place: Place, plan: ErasurePlan, by: string, print: Print): Promise<void> {
   const { subject, booksUntil } = plan;
   try {
-    const id = plan.record ?? await begin(place.sql, plan, by);
+    const id = await begin(place.sql, plan, by);
     await endAccount(place, subject);
     const targets = await inTransaction(place.sql, targetsOf);
     await eraseRows(place, targets.filter((one) => !(booksUntil && isBooks(one))), plan, print);
@@ -178,8 +192,14 @@ async function eraseAll(place: Place, plan: ErasurePlan, by: string, print: Prin
   }
 }
 
+/** Writes down that the erasure began, or what has come to one that was begun; answers the id of its record. */
 async function begin(sql: postgres.Sql, plan: ErasurePlan, by: string): Promise<string> {
   const { subject, rows, files, booksUntil } = plan;
+  if (plan.record) {
+    await sql`update tenancy.erasures e set subject = ${sql.json(subject as never)}
+      where e.id = ${plan.record} and e.ended_at is null`;
+    return plan.record;
+  }
   const [record] =
     await sql`insert into tenancy.erasures (tenant_id, run_by, row_counts, file_count, books_until, subject)
     values (${subject.tenant}, ${by}, ${sql.json(rows)}, ${files.length}, ${booksUntil ?? null}, ${

@@ -31,17 +31,30 @@ export async function endAccount({ sql, accounts }: Place, { tenant, person, set
   }
 }
 
-/** Removes the messages and log of Auth and Realtime, as far as the project has it and its owner may. */
+/** Removes the messages and log of Auth and Realtime, as far as the project has it and its owner may; those of parcels say where their door is. */
 export async function removeMessages({ sql }: Place, { sets, contact }: Subject): Promise<void> {
+  const parcels = [...sets.received ?? [], ...sets.given ?? []];
   const conditions = {
-    "realtime.messages":
-      `payload::text ~* $2 or starts_with(topic, 'driver:') and substr(topic, 8) = any ($1)`,
-    "auth.audit_log_entries":
-      `payload ->> 'actor_id' = any ($1) or payload -> 'traits' ->> 'user_id' = any ($1) or payload::text ~* $2`,
+    "realtime.messages": {
+      condition:
+        `payload::text ~* $2 or starts_with(topic, 'driver:') and substr(topic, 8) = any ($1) or exists (
+        select from jsonb_path_query(payload, 'lax $.deliveries[*].id') d (id) where d.id #>> '{}' = any ($3))`,
+      more: [parcels],
+    },
+    "auth.audit_log_entries": {
+      condition:
+        `payload ->> 'actor_id' = any ($1) or payload -> 'traits' ->> 'user_id' = any ($1) or payload::text ~* $2`,
+      more: [],
+    },
   };
-  for (const [table, condition] of Object.entries(conditions)) {
+  for (const [table, { condition, more }] of Object.entries(conditions)) {
     const [may] = await sql`select where has_table_privilege(to_regclass(${table}), 'delete')`;
-    if (may) await sql.unsafe(`delete from ${table} where ${condition}`, [sets.account!, contact]);
+    if (!may) continue;
+    await sql.unsafe(`delete from ${table} where ${condition}`, [
+      sets.account!,
+      contact,
+      ...more,
+    ]);
   }
 }
 

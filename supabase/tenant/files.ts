@@ -41,15 +41,17 @@ export async function requireFiles(folder: string, files: StoredFile[]): Promise
 
 /**
  * Puts them into Storage, over what an import that did not end left there, and reads each back. Those that were put are
- * noted in `put` at once.
+ * noted in `put` at once. `stopped`: none is begun after it.
  */
 export async function uploadFiles(
   { storage }: Place,
   folder: string,
   files: StoredFile[],
   put: StoredFile[],
+  stopped?: AbortSignal,
 ): Promise<void> {
   await each(files, async (file) => {
+    stopped?.throwIfAborted();
     const { bucket, path, type, sha256 } = file;
     const there = storage.from(bucket);
     const bytes = await readStored(folder, file);

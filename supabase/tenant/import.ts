@@ -1,6 +1,6 @@
 /** `npm run tenant -- import`: brings what an export wrote into another project, whole or not at all. */
 import type postgres from "postgres";
-import { Failure } from "../local/failure.ts";
+import { Failure, messageOf } from "../local/failure.ts";
 import { brokenReferences, clashesOf } from "./clashes.ts";
 import { schemaOf, summary } from "./export.ts";
 import { differing, figuresOf } from "./figures.ts";
@@ -17,18 +17,28 @@ class Enough extends Error {}
 
 /**
  * Imports as the command line says. One transaction for the rows; files are put before its end and removed when it
- * fails. Fails with everything that stands in the way.
+ * fails or is `stopped`. Fails with everything that stands in the way.
  */
 export async function importTenant(
   place: Place,
   { from, dryRun }: Omit<ImportOptions, "command">,
   print: (line: string) => void,
+  stopped?: AbortSignal,
 ): Promise<void> {
   const manifest = await readManifest(from);
   const put: StoredFile[] = [];
-  const step = stepsSaidBy(print);
+  let cancelled = Promise.resolve();
+  const said = stepsSaidBy(print);
+  const step: Step = (name, work) => {
+    stopped?.throwIfAborted();
+    return said(name, work);
+  };
   try {
     await place.sql.begin(async (tx) => {
+      const [{ pid }] = await tx`select pg_backend_pid() as pid` as [{ pid: number }];
+      stopped?.addEventListener("abort", () => {
+        cancelled = place.cancel(pid).catch((error) => print(messageOf(error)));
+      });
       await tx.unsafe(`${sessionSettings} set local session_replication_role = replica`);
       await requireAlone(tx);
       await requireFree(tx, manifest);
@@ -37,7 +47,12 @@ export async function importTenant(
       await requireOneTenant(tx, manifest.tenant.id, tables);
       refuse(await step("Looking for what clashes", () => clashesOf(tx, tables)));
       if (dryRun) await step("Reading the files", () => requireFiles(from, manifest.files));
-      else await step("Storing the files", () => uploadFiles(place, from, manifest.files, put));
+      else {
+        await step(
+          "Storing the files",
+          () => uploadFiles(place, from, manifest.files, put, stopped),
+        );
+      }
       await putInPlace(tx, manifest, tables, step);
       await step("Writing what follows", () => addWhatFollows(tx, manifest));
       await analyzeWritten(tx, manifest, step);
@@ -47,19 +62,23 @@ export async function importTenant(
     });
   } catch (error) {
     if (error instanceof Enough) return print("Nothing was written.");
+    // A cancel that comes late would end the next statement of this connection.
+    await cancelled;
     // A connection that breaks at the commit does not say how that ended.
     const [kept] = put.length === 0 ? [] : await place.sql`
       select from tenancy.tenants t where t.id = ${manifest.tenant.id}`;
     if (!kept) {
       for (const name of await removeFiles(place, put)) print(`Storage still has ${name}`);
     }
-    throw error;
+    throw stopped?.aborted && !kept
+      ? new Failure("Stopped. Nothing was kept.", { cause: error })
+      : error;
   }
   for (const line of whatIsNext(manifest)) print(line);
 }
 
 /** Fails while another import runs: of two, neither sees what the other has put. */
-async function requireAlone(tx: postgres.TransactionSql): Promise<void> {
+export async function requireAlone(tx: postgres.TransactionSql): Promise<void> {
   const key = "hashtextextended('import a tenant', 0)";
   const [{ alone }] = await tx.unsafe(`select pg_try_advisory_xact_lock(${key}) as alone`) as [
     { alone: boolean },

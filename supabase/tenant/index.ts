@@ -30,7 +30,7 @@ async function run(args: string[]): Promise<void> {
   const print = (line: string) => console.log(line);
   try {
     if (options.command === "export") await exportTenant(place, options, print);
-    else if (options.command === "import") await importTenant(place, options, print);
+    else if (options.command === "import") await importTenant(place, options, print, stopped());
     else if (options.command === "delete") await deleteTenant(place, options, print);
     else if (options.command === "erase") await erasePerson(place, options, print);
     else if (options.command === "person") await disclosePerson(place, options, print);
@@ -38,4 +38,13 @@ async function run(args: string[]): Promise<void> {
   } finally {
     await place.close();
   }
+}
+
+/** Ctrl+C, or the end of the session: what is under way is undone first. */
+function stopped(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => stop.abort());
+  }
+  return stop.signal;
 }

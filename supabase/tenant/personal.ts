@@ -4,13 +4,13 @@ import type postgres from "postgres";
 import type { Subject } from "./subject.ts";
 import { quoted } from "./tables.ts";
 
-const kinds = ["word", "empty", "text", "name", "document", "json", "person", "file", "row"];
+const kinds = "word empty text name document json person place file row".split(" ");
 
 export interface Line {
   table: string;
   columns: { name: string; kind: string }[];
-  /** The set of ids that one column is in, or undefined for any row that names the person. */
-  by?: { column: string; set: string };
+  /** The set of ids that one column is in, of the rows with this value, or undefined for any row that names the person. */
+  by?: { column: string; set: string; having?: { column: string; value: string } };
 }
 
 /** A line with what the catalogue says of its table. */
@@ -37,7 +37,7 @@ export function personalList(): { lines: Line[]; silent: Silent[] } {
       silent.push({ table, columns: columns.split(", "), why });
       continue;
     }
-    const by = /^(\w+) in (\w+)$/.exec(who);
+    const by = /^(\w+) in (\w+)(?:, (\w+) (\w+))?$/.exec(who);
     const parts = columns.split(", ").map((column) => column.split(" "));
     if (!by && who !== "any" || parts.some(([, kind = ""]) => !kinds.includes(kind))) {
       throw new Error(`personal.txt has no such line: ${line}`);
@@ -45,7 +45,12 @@ export function personalList(): { lines: Line[]; silent: Silent[] } {
     lines.push({
       table,
       columns: parts.map(([name = "", kind = ""]) => ({ name, kind })),
-      ...(by && { by: { column: by[1]!, set: by[2]! } }),
+      ...(by && {
+        by: {
+          ...{ column: by[1]!, set: by[2]! },
+          ...(by[3] && { having: { column: by[3], value: by[4]! } }),
+        },
+      }),
     });
   }
   return { lines, silent };
@@ -70,11 +75,13 @@ export async function targetsOf(tx: postgres.TransactionSql): Promise<Target[]> 
 
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** Ids of the person's rows, by what they are: of this session, because a merchant may have a hundred thousand. */
+/** Ids of the person's rows, by what they are, and of the company's places: of this session, because a merchant may have a hundred thousand. */
 const ids = "pg_temp.person_ids";
-const idsIn = (set: string) => `(select i.id from ${ids} i where i.name = '${set}')`;
+export const idsIn = (set: string, type = "uuid") =>
+  `(select i.id::${type} from ${ids} i where i.name = '${set}')`;
+/** The ids that a text names, as `i`, with what they are. */
 const idsNamedIn = (text: string) =>
-  `regexp_matches(${text}, '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'g') m (id) where m.id[1]::uuid in (select i.id from ${ids} i)`;
+  `regexp_matches(${text}, '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'g') m (id) join ${ids} i on i.id = m.id[1]::uuid`;
 
 /** Writes the ids down for the statements of this session. */
 export async function keepIds(tx: postgres.TransactionSql, sets: Subject["sets"]): Promise<void> {
@@ -96,7 +103,10 @@ export const placeOf = "t.tableoid || '/' || t.ctid";
 export function conditionOf(target: Target, subject: Subject): string {
   const scope = scopeOf(target, subject);
   if (target.by) {
-    return `${scope} and t.${target.by.column} in ${idsIn(target.by.set)}`;
+    const { column, set, having } = target.by;
+    return `${scope} and t.${column} in ${idsIn(set)}${
+      having ? ` and t.${having.column} = ${literal(having.value)}` : ""
+    }`;
   }
   const text = `concat_ws(' ', ${
     target.columns.filter(({ kind }) => kind !== "file").map(({ name }) => `t.${name}::text`)
@@ -105,7 +115,7 @@ export function conditionOf(target: Target, subject: Subject): string {
   // Many rows have the id of a person who works; the name stands beside it only where it is the id of an object.
   const all = person ? `${texts}|"id": "${person}"` : texts;
   return `${scope} and ${text} ~* ${literal(all)} and (${text} ~* ${literal(contact)} or exists (
-    select from ${idsNamedIn("t::text")}))`;
+    select from ${idsNamedIn("t::text")} and i.name <> 'places'))`;
 }
 
 /** The rows of the company, and of a person whose account ends those of no company. */
@@ -124,15 +134,16 @@ export function valueOf(target: Target, column: Line["columns"][number], subject
   const { name, kind } = column;
   const { type, nullable } = target.types[name]!;
   const value = `t.${name}`;
-  const { person = null, contact, texts, word } = subject;
+  const { person = null, contact, texts, word, kept = [] } = subject;
   // Of the ids those that the document names.
   const without = (document: string) =>
     `tenancy.without_person(${document}, ${
-      literal(JSON.stringify({ person, contact, texts, word }))
+      literal(JSON.stringify({ person, contact, texts, word, kept }))
     }::jsonb
-    || jsonb_build_object('ids', (select coalesce(jsonb_agg(m.id[1]), '[]') from ${
+    || (select jsonb_build_object('ids', coalesce(jsonb_agg(i.id) filter (where i.name <> 'places'), '[]'),
+      'places', coalesce(jsonb_agg(i.id) filter (where i.name = 'places'), '[]')) from ${
       idsNamedIn(`${value}::text`)
-    })))`;
+    }))`;
   const empty = nullable
     ? "null"
     : type === "jsonb"
@@ -163,10 +174,15 @@ export function valueOf(target: Target, column: Line["columns"][number], subject
       return type === "text[]"
         ? "'{}'::text[]"
         : `case when ${value} like 'https://%' then ${literal(subject.word)} else ${value} end`;
+    case "place":
+      return withoutPlace(value, subject);
     default:
       return value;
   }
 }
+
+const withoutPlace = (document: string, { word }: Subject) =>
+  `tenancy.without_place(${document}, array${idsIn("places", "text")}, ${literal(word)})`;
 
 const wordFor = (value: string, { word }: Subject) =>
   `case when ${value} = '' then '' when ${value} is not null then ${literal(word)} end`;
@@ -203,35 +219,60 @@ export function logOf(
   target: Target,
   subject: Subject,
 ): Change | undefined {
-  const columns = target.columns.filter(({ kind }) => ["word", "empty", "person"].includes(kind));
+  const kinds = ["word", "empty", "person", "place", "file"];
+  const columns = target.columns.filter(({ kind }) => kinds.includes(kind));
   if (!target.by || columns.length === 0) return undefined;
-  const { column, set } = target.by;
+  const { column, set, having } = target.by;
+  const has = (value: (name: string) => string) =>
+    having ? ` and ${value(having.column)} = ${literal(having.value)}` : "";
   const id = target.types.id ? "id" : column;
-  const keys = columns.map(({ name, kind }) =>
-    `'${name}', ${
-      kind === "person"
-        ? `jsonb_build_object('name', ${literal(subject.word)})`
-        : kind === "word" || !target.types[name]!.nullable && target.types[name]!.type === "text"
-        ? literal(subject.word)
-        : target.types[name]!.nullable
-        ? "null"
-        : "'{}'::jsonb"
-    }`
-  );
+  const keys = (side: string) =>
+    columns.map((column) => `'${column.name}', ${loggedValue(target, column, subject, side)}`);
   const without = (side: string) =>
     `case when t.${side} is not null then t.${side} || (
-    select coalesce(jsonb_object_agg(k.key, k.value), '{}') from jsonb_each(jsonb_build_object(${keys})) k
-    where t.${side} -> k.key not in ('null', '""', '{}')) end`;
+    select coalesce(jsonb_object_agg(k.key, k.value), '{}') from jsonb_each(jsonb_build_object(${
+      keys(side)
+    })) k
+    where t.${side} -> k.key not in ('null', '""', '{}', '[]')) end`;
   return {
     condition:
       `(t.tenant_id = '${subject.tenant}' or t.tenant_id is null) and t.entity = '${target.table}'
       and (t.entity_id in (select r.${id}::text from ${
         quoted(target.table)
-      } r where r.${column} in ${idsIn(set)})
-        or coalesce(t.after, t.before) ->> '${column}' in (select i.id::text from ${ids} i where i.name = '${set}'))
+      } r where r.${column} in ${idsIn(set)}${has((name) => `r.${name}`)})
+        or coalesce(t.after, t.before) ->> '${column}' in ${idsIn(set, "text")}${
+        has((name) => `coalesce(t.after, t.before) ->> '${name}'`)
+      })
       and (t.before is distinct from ${without("before")} or t.after is distinct from ${
         without("after")
       })`,
     change: `before = ${without("before")}, after = ${without("after")}`,
   };
+}
+
+function loggedValue(
+  { types }: Target,
+  { name, kind }: Line["columns"][number],
+  subject: Subject,
+  side: string,
+): string {
+  const value = `t.${side} -> '${name}'`;
+  const { type, nullable } = types[name]!;
+  const word = literal(subject.word);
+  switch (kind) {
+    case "person":
+      return `jsonb_build_object('name', ${word})`;
+    case "place":
+      return withoutPlace(value, subject);
+    case "file":
+      return type === "text[]"
+        ? "'[]'::jsonb"
+        : `case when ${value} #>> '{}' like 'https://%' then to_jsonb(${word}::text) else ${value} end`;
+    default:
+      return kind === "word" || !nullable && type === "text"
+        ? word
+        : nullable
+        ? "null"
+        : "'{}'::jsonb";
+  }
 }

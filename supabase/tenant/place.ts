@@ -16,6 +16,8 @@ export interface Place {
   sql: postgres.Sql;
   storage: SupabaseClient["storage"];
   accounts: SupabaseClient["auth"]["admin"];
+  /** Ends the statement that a connection of this project is at, by the number of its process. */
+  cancel(pid: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -49,7 +51,18 @@ export function openPlace({ databaseUrl, url, secretKey }: Where): Place {
     // Node 20 has none of its own, and the client asks for one although nothing here listens.
     realtime: { transport: WebSocket as never },
   });
-  return { sql, storage, accounts: auth.admin, close: () => sql.end({ timeout: 1 }) };
+  return {
+    ...{ sql, storage, accounts: auth.admin },
+    async cancel(pid) {
+      const other = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+      try {
+        await other`select pg_cancel_backend(${pid})`;
+      } finally {
+        await other.end({ timeout: 1 });
+      }
+    },
+    close: () => sql.end({ timeout: 1 }),
+  };
 }
 
 /**

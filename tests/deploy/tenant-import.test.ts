@@ -1,4 +1,5 @@
 /** An import without a second project: other imports, steps that take long, ids of any form. */
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +10,7 @@ import { importTenant } from "../../supabase/tenant/import.ts";
 import { openPlace, type Place, sessionSettings } from "../../supabase/tenant/place.ts";
 import { stepsSaidBy } from "../../supabase/tenant/progress.ts";
 import { sql, stack } from "../support/db.ts";
+import { deleted, placeAt } from "../support/deletion.ts";
 import { newTenant } from "../support/people.ts";
 
 let folder: string;
@@ -64,4 +66,79 @@ test("an id may be any that PostgreSQL takes, as the demo's are", async () => {
   manifest.tenant.id = "a733d00a-007a-3ba6-d29a-0123456789ab";
   writeFileSync(file, JSON.stringify(manifest));
   expect((await readManifest(join(folder, "export"))).tenant.id).toBe(manifest.tenant.id);
+});
+
+const filesOf = async (id: string) =>
+  (await sql`select name from storage.objects where name like ${`${id}/%`}`).length;
+
+test("stopped while it stores files, it leaves neither files nor rows", async () => {
+  const there = placeAt(stack);
+  const tenant = await newTenant();
+  const to = join(folder, "with-files");
+  try {
+    for (let number = 0; number < 20; number++) {
+      const { error } = await there.storage.from("proofs")
+        .upload(`${tenant.id}/deliveries/${number}.png`, new Uint8Array([137, number]), {
+          contentType: "image/png",
+        });
+      expect(error).toBeNull();
+    }
+    await sql`delete from app.jobs where tenant_id = ${tenant.id}`;
+    const exported = { slug: `t-${tenant.id}`, to, dryRun: false, whileActive: true };
+    await exportTenant(there, exported, () => {});
+    await sql`update tenancy.tenants set status = 'archived' where id = ${tenant.id}`;
+    const gone = await deleted(there, tenant, {
+      ...{ confirm: `t-${tenant.id}`, withOpenItems: true },
+    });
+    expect(gone.failure, gone.text).toBeUndefined();
+    const stop = new AbortController();
+    let stored = 0;
+    // Storage itself, which notes how many files it has got.
+    const storage = new Proxy(there.storage, {
+      get: (target, name) =>
+        name !== "from" ? Reflect.get(target, name) : (bucket: string) => {
+          const files = target.from(bucket);
+          const { upload } = files;
+          files.upload = (...file) => {
+            if (++stored === 3) stop.abort();
+            return upload.apply(files, file);
+          };
+          return files;
+        },
+    });
+    const importing = importTenant(
+      { ...there, storage },
+      { from: to, dryRun: false },
+      () => {},
+      stop.signal,
+    );
+    await expect(importing).rejects.toThrow("Stopped. Nothing was kept.");
+    expect(stored).toBeLessThan(20);
+    expect(await filesOf(tenant.id)).toBe(0);
+    expect(await sql`select from tenancy.tenants where id = ${tenant.id}`).toEqual([]);
+    await importTenant(there, { from: to, dryRun: false }, () => {});
+    expect(await filesOf(tenant.id)).toBe(20);
+  } finally {
+    await there.close();
+  }
+}, 60_000);
+
+test("files that a killed import left under an id without a company are removed by the id", async () => {
+  const there = placeAt(stack);
+  const id = randomUUID();
+  try {
+    const { error } = await there.storage.from("proofs")
+      .upload(`${id}/deliveries/1.png`, new Uint8Array([137]), { contentType: "image/png" });
+    expect(error).toBeNull();
+    const remove = (confirm?: string) =>
+      deleted(there, { id } as never, { slug: undefined, id, confirm });
+    expect((await remove()).text).toContain(`--confirm ${id} removes them for good`);
+    expect((await remove("other")).failure).toContain("Nothing was removed");
+    expect(await filesOf(id)).toBe(1);
+    expect((await remove(id)).text).toContain("Files removed: 1");
+    expect(await filesOf(id)).toBe(0);
+    expect((await remove(id)).failure).toContain("has no company");
+  } finally {
+    await there.close();
+  }
 });

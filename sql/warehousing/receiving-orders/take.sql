@@ -294,14 +294,16 @@ begin
   return jsonb_build_object('order', warehousing.receiving_order_to_json(v_id));
 end $$;
 
--- pending -> cancelled; a cancelled return continues with its driver. What is to be taken in for a return lies here already. Fails: invalid_status_transition.
+-- pending -> cancelled; a cancelled return continues with its driver. What is to be taken in for a return lies here already, and goods that
+-- a store expects are out until they are received. Fails: invalid_status_transition.
 create or replace function warehousing.receiving_order_cancel(r warehousing.receiving_orders, notes text) returns void
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries;
 begin
   select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
-  if d.id is not null and (d.status = 'delivered' or (d.delivery_flow = 'operational_return' and r.source = 'inbound')
+  if d.id is null and r.source <> 'supplier' or d.id is not null and (d.status = 'delivered'
+    or (d.delivery_flow = 'operational_return' and r.source = 'inbound')
     or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
       select from delivery.assignments a where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted'))))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', 'cancelled',

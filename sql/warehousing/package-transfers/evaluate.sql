@@ -164,15 +164,20 @@ begin
     where n.line ->> 'reason' is null and not (n.line ->> 'raw')::boolean);
 end $$;
 
--- Checks with the parcels locked: what is accepted stays as it is until the transaction ends.
+-- Checks with the parcels locked: what is accepted stays as it is until the transaction ends. Where the second look accepts a parcel that the first
+-- did not, which is locked by nobody, all of it is done again (serialization_failure).
 -- Fails: no_transferable_packages (rejected).
 create or replace function warehousing.transfer_evaluate_locked(input jsonb, use text) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
+  v_locked uuid[] := warehousing.transfer_parcels(warehousing.transfer_evaluate(input, use));
   v_judged jsonb;
 begin
-  perform delivery.lock_deliveries(warehousing.transfer_parcels(warehousing.transfer_evaluate(input, use)));
+  perform delivery.lock_deliveries(v_locked);
   v_judged := warehousing.transfer_evaluate(input, use);
+  if not warehousing.transfer_parcels(v_judged) <@ v_locked then
+    raise exception 'packages became transferable meanwhile' using errcode = 'serialization_failure';
+  end if;
   if jsonb_array_length(warehousing.transfer_accepted(v_judged)) = 0 then
     perform app.fail('no_transferable_packages', jsonb_build_object('rejected', warehousing.transfer_rejected(v_judged)));
   end if;

@@ -24,9 +24,14 @@ create or replace function warehousing.receipt_fill(r warehousing.receiving_orde
 language plpgsql set search_path = '' as $$
 declare
   v_details jsonb := coalesce(nullif(details, 'null'), '[]');
-  v_bin uuid := coalesce((v_details #>> '{0,bin_id}')::uuid, warehousing.default_receiving_bin(r.warehouse_id));
+  v_bin uuid;
+  v_bin_place bigint;
   v_wrong record;
 begin
+  select n.bin_id, n.position - 1 into v_bin, v_bin_place
+  from rows from (jsonb_to_recordset(v_details) as (bin_id uuid)) with ordinality n (bin_id, position)
+  where n.bin_id is not null order by n.position limit 1;
+  v_bin := coalesce(v_bin, warehousing.default_receiving_bin(r.warehouse_id));
   select e.place, e.line is null as unknown, e.twice, e.item_id into v_wrong
   from (
     select n.*, row_number() over (partition by n.line order by n.place) > 1 and n.line is not null as twice,
@@ -64,7 +69,7 @@ begin
     perform app.fail('damaged_too_much', jsonb_build_object('field', format('item_details.%s.damaged_quantity', v_wrong.place)));
   end if;
   -- A line that nobody wrote of is wrong because of the bin that serves for all.
-  select i.*, coalesce(n.place, 0) as place, case when n.bin_id is null then 0 else n.place end as bin_place into v_wrong
+  select i.*, coalesce(n.place, 0) as place, case when n.bin_id is null then coalesce(v_bin_place, 0) else n.place end as bin_place into v_wrong
   from warehousing.receiving_order_items i
   left join warehousing.receipt_entries(r, v_details) n on n.line = i.id
   left join warehousing.bins b on b.tenant_id = i.tenant_id and b.id = i.bin_id

@@ -98,7 +98,14 @@ describe("a line of a receipt", () => {
     const answer = await take({ received_quantity: 0 }, { received_quantity: 1 });
     expect(answer).toFailWith(400, "bin_id_required_for_received_items");
     expect(answer.body.field).toBe("item_details.1.bin_id");
-    expect(await take({ bin_id: shelf })).toSucceed(200);
+    const second = await newBin(tenant, bare.warehouse);
+    const taken = await take({}, { bin_id: shelf });
+    expect(taken).toSucceed(200);
+    expect(taken.body.order.item_details).toMatchObject([{ bin_id: shelf }, { bin_id: shelf }]);
+    const other = await (await expected(bare)).take({ bin_id: second }, { bin_id: shelf });
+    expect(other.body.order.item_details).toMatchObject([{ bin_id: second }, { bin_id: shelf }]);
+    const first = await (await expected(bare)).take({ bin_id: second });
+    expect(first.body.order.item_details).toMatchObject([{ bin_id: second }, { bin_id: second }]);
   });
 });
 

@@ -103,7 +103,7 @@ export async function locksBefore<Result>(
 }
 
 /** The connections that wait for this one, or for one that does. */
-async function waitingFor(pid: number): Promise<number[]> {
+export async function waitingFor(pid: number): Promise<number[]> {
   let blocking = [pid];
   for (;;) {
     const waiting = (await sql`select pid from pg_stat_activity

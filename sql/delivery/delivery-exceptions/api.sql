@@ -72,7 +72,8 @@ begin
     'exception', (select to_jsonb(e) from delivery.delivery_exceptions_list e where e.id = v_id));
 end $$;
 
--- open -> resolved. {id, resolution, notes?} -> {exception}. Resolved on the road, nothing is expected back; a search for its driver continues.
+-- open -> resolved. {id, resolution, notes?} -> {exception}. Resolved on the road, nothing is expected back because of it; what a driver or a carrier
+-- brings into a warehouse stays expected there. A search for its driver continues.
 -- Fails: delivery_exception_not_found, delivery_exception_resolved.
 create or replace function delivery.delivery_exception_resolve(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -93,7 +94,8 @@ begin
   end if;
   perform warehousing.receipts_withdraw(l.id) from delivery.deliveries l
   where l.tenant_id = e.tenant_id and (l.id = e.delivery_id or l.parent_id = e.delivery_id) and l.status in ('picked_up', 'in_transit')
-    and not delivery.has_unresolved_exception(l.id) and (l.parent_id is null or not delivery.has_unresolved_exception(l.parent_id));
+    and delivery.leaves_warehouse(l) and not delivery.has_unresolved_exception(l.id)
+    and (l.parent_id is null or not delivery.has_unresolved_exception(l.parent_id));
   perform delivery.search_resume(e.delivery_id);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'delivery_exception.resolved', 'source_module', 'delivery',
     'entity_type', 'delivery_exception', 'entity_id', v_id, 'event_data', jsonb_build_object('exception_id', v_id,

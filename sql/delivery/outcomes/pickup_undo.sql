@@ -137,7 +137,7 @@ begin
       'delivery_code', v_parcel.delivery_code, 'reason', input ->> 'reason', 'actor_id', app.user_id()))));
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   select d.tenant_id, a.driver_id, 'pickup_undone', jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code)
-  where a.driver_id <> app.user_id();
+  where a.driver_id is not null and a.driver_id is distinct from app.user_id();
   if c.id is not null then
     perform money.handover_uncovered(c.driver_id, c.currency);
   end if;

@@ -236,7 +236,7 @@ begin
       'delivery_code', v_parcel.delivery_code, 'result', o.result, 'reason', input ->> 'reason', 'actor_id', app.user_id()))));
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   select d.tenant_id, o.driver_id, 'outcome_undone', jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'result', o.result)
-  where o.driver_id <> app.user_id();
+  where o.driver_id is not null and o.driver_id is distinct from app.user_id();
   -- Last: it locks accounts, as the accrual does.
   perform money.driver_pay_unaccrue(d.id, input ->> 'reason');
   if o.driver_id is not null and v_cash <> '{"cod": 0, "delivery_fee": 0}' then

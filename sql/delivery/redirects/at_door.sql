@@ -92,7 +92,9 @@ begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   select p.tenant_id, r.redirected_by, redirects_late.type, jsonb_build_object('delivery_id', p.id, 'delivery_code', p.delivery_code,
     'amount', redirects_late.amount, 'currency', p.currency)
-  from (select distinct x.redirected_by from unnest(redirects) x where x.late_at is null and x.redirected_by <> app.user_id()) r;
+  from (
+    select distinct x.redirected_by from unnest(redirects) x
+    where x.late_at is null and x.redirected_by is not null and x.redirected_by is distinct from app.user_id()) r;
 end $$;
 
 -- Puts a parcel p back to where it was handed over, with the recipient and the fee of then, where it was redirected after the time that the report

@@ -49,7 +49,8 @@ join warehousing.receiving_orders r on r.tenant_id = b.tenant_id and r.delivery_
 -- The goods of orders that were approved, by the warehouse they leave. Of `quantity`, what was set aside, each unit is in one state:
 --   reserved   set aside, not yet picked          picked     fetched, waits for its driver
 --   out        on the way, there or back          delivered  with the customer
---   back       came back and was received         lost       came back in name: the receipt did not find it
+--   back       came back and was received         lost       came back in name: the receipt did not find it (none counts what is
+--                                                            not kept in stock, unless nothing else came)
 --   short      not found, and sent without        released   set aside in vain: the order ended before it left
 -- `fetched`: as many of them as were picked, in whatever state they are since. `sent_back`: as many as a warehouse got or expects from the
 -- customer, who had received them.
@@ -69,7 +70,9 @@ from (
   select g.tenant_id, p.order_id, g.part_id, g.position, g.order_item_id, i.inventory_item_id, p.warehouse_id, g.quantity,
     g.quantity - g.short as kept,
     least(g.quantity - g.short, greatest(0, k.picked - (sum(g.quantity - g.short) over earlier - (g.quantity - g.short)))) as fetched,
-    least(g.quantity - g.short, coalesce(c.received_quantity, 0)) as received, s.sent_back, s.taken_back, s.found_back,
+    -- Goods that are not kept in stock come back with the rest, and no receipt counts them.
+    least(g.quantity - g.short, coalesce(c.received_quantity, case when i.inventory_item_id is null then g.quantity - g.short else 0 end)) as received,
+    s.sent_back, s.taken_back, s.found_back,
     case
       -- Not what the order gave up when it ended, though the end was undone.
       when p.left_at is null and o.status in ('approved', 'confirmed', 'shipped') and w.status is distinct from 'cancelled' then 'here'

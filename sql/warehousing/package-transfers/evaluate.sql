@@ -1,7 +1,8 @@
 -- Which packages of a selection may move from one warehouse to another, and where to.
 
 -- Resolves a selection: one row a value, in its order: barcodes (or delivery codes), deliveries, inventory items.
--- An item of a parcel, or one that a draft stands for at the source, is that delivery; any other item is raw.
+-- An item of a parcel, or one that a draft stands for at the source, is that delivery; any other item is raw. A draft that is to go elsewhere
+-- stands for nothing that is asked for.
 create or replace function warehousing.transfer_selection(input jsonb)
 returns table (place bigint, kind text, value text, parcel_id uuid, item_id uuid)
 language plpgsql stable set search_path = '' as $$
@@ -18,7 +19,8 @@ begin
     select 2000000 + p.place, 'inventory_item', p.value, p.value::uuid
     from jsonb_array_elements_text(coalesce(input -> 'inventory_item_ids', '[]')) with ordinality p (value, place)
   ), mine as materialized (
-    select (select app.tenant_id()) as tenant_id, (input ->> 'source_warehouse_id')::uuid as source
+    select (select app.tenant_id()) as tenant_id, (input ->> 'source_warehouse_id')::uuid as source,
+      (input ->> 'destination_warehouse_id')::uuid as destination
   )
   select a.place, a.kind, a.value,
     case a.kind when 'package' then warehousing.parcel_named(a.value)
@@ -27,6 +29,7 @@ begin
         select d.id from delivery.delivery_items x
         join delivery.deliveries d on d.tenant_id = x.tenant_id and d.id = x.delivery_id
         where x.tenant_id = m.tenant_id and x.item_id = a.id and d.status in ('draft', 'pending') and d.current_warehouse_id = m.source
+          and (m.destination is null or coalesce(nullif(d.dropoff_warehouse_id, m.source), m.destination) = m.destination)
           and delivery.is_for_waybill(d)
           and not exists (select from warehousing.waybill_deliveries w where w.tenant_id = d.tenant_id and w.delivery_id = d.id and w.is_open)
         order by d.delivery_code limit 1)) end,
@@ -105,6 +108,12 @@ begin
         select from delivery.delivery_items i
         where i.tenant_id = v_tenant and i.delivery_id = p.id and p.order_id is null
         group by i.item_id having sum(i.quantity) > warehousing.units_available(i.item_id, v_source)) then 'not_available'
+      -- The draft of a piece of inventory may be left over from a waybill that was cancelled, and its goods be gone since.
+      when use = 'waybill' and delivery.is_for_waybill(p) and exists (
+        select from delivery.delivery_items i
+        join warehousing.inventory_items k on k.tenant_id = i.tenant_id and k.id = i.item_id and k.parcel_delivery_id is null
+        where i.tenant_id = v_tenant and i.delivery_id = p.id
+        group by i.item_id having sum(i.quantity) > warehousing.units_available(i.item_id, v_source)) then 'not_available'
     end) order by f.place)
   into v_lines
   from found f
@@ -155,15 +164,20 @@ begin
     where n.line ->> 'reason' is null and not (n.line ->> 'raw')::boolean);
 end $$;
 
--- Checks with the parcels locked: what is accepted stays as it is until the transaction ends.
+-- Checks with the parcels locked: what is accepted stays as it is until the transaction ends. Where the second look accepts a parcel that the first
+-- did not, which is locked by nobody, all of it is done again (serialization_failure).
 -- Fails: no_transferable_packages (rejected).
 create or replace function warehousing.transfer_evaluate_locked(input jsonb, use text) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
+  v_locked uuid[] := warehousing.transfer_parcels(warehousing.transfer_evaluate(input, use));
   v_judged jsonb;
 begin
-  perform delivery.lock_deliveries(warehousing.transfer_parcels(warehousing.transfer_evaluate(input, use)));
+  perform delivery.lock_deliveries(v_locked);
   v_judged := warehousing.transfer_evaluate(input, use);
+  if not warehousing.transfer_parcels(v_judged) <@ v_locked then
+    raise exception 'packages became transferable meanwhile' using errcode = 'serialization_failure';
+  end if;
   if jsonb_array_length(warehousing.transfer_accepted(v_judged)) = 0 then
     perform app.fail('no_transferable_packages', jsonb_build_object('rejected', warehousing.transfer_rejected(v_judged)));
   end if;

@@ -25,6 +25,7 @@ language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_reference text := input ->> 'reference_number';
+  v_cancelled boolean := input ->> 'status' = 'cancelled';
   v_order warehousing.picking_orders;
 begin
   perform warehousing.require_warehouse((input ->> 'warehouse_id')::uuid);
@@ -39,7 +40,7 @@ begin
     picking_progress, notes, due_date, assigned_to, created_by)
   values (v_tenant, v_reference, input ->> 'external_reference', (input ->> 'warehouse_id')::uuid, input ->> 'order_type',
     coalesce((input ->> 'priority')::integer, 0), 'pending', warehousing.picking_progress(input -> 'picking_progress'), input ->> 'notes',
-    app.promised_until(input ->> 'due_date'), (input ->> 'assigned_to')::uuid, app.user_id())
+    app.promised_until(input ->> 'due_date'), case when not v_cancelled then (input ->> 'assigned_to')::uuid end, app.user_id())
   returning * into v_order;
   perform warehousing.picking_set_lines(v_order, input -> 'item_details');
   if input ->> 'status' in ('pending', 'in_progress') then
@@ -47,6 +48,10 @@ begin
   end if;
   if input ->> 'status' <> 'pending' then
     perform warehousing.picking_move(v_order, input ->> 'status');
+  end if;
+  -- Set afterwards: the person never heard of the order, so that nothing of it is withdrawn.
+  if v_cancelled and input ->> 'assigned_to' is not null then
+    update warehousing.picking_orders o set assigned_to = (input ->> 'assigned_to')::uuid where o.tenant_id = v_tenant and o.id = v_order.id;
   end if;
   return warehousing.picking_order_get(jsonb_build_object('id', v_order.id));
 end $$;

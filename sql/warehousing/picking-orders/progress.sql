@@ -35,7 +35,8 @@ begin
       window earlier as (partition by i.item_id, i.bin_id order by i.position)) l);
 end $$;
 
--- Reports the picked quantities and the progress of an order, by its assignee or anybody who works in its warehouse.
+-- Reports the picked quantities and the progress of an order, by its assignee or anybody who works in its warehouse. A program's key is nobody's
+-- assignee, of an order that is given to nobody either.
 -- {id, status: in_progress | completed, items: [{item_id, bin_id, picked_quantity}], picker_notes?} -> {order}
 -- Completed without any line recorded, all of it was picked, as everywhere.
 -- Fails: picking_order_not_found, forbidden, and what picking_lines_reported and picking_report fail with.
@@ -47,7 +48,7 @@ begin
   select * into v_order from warehousing.picking_orders o where o.id = (input ->> 'id')::uuid for no key update;
   if not found then
     perform app.fail('picking_order_not_found');
-  elsif v_order.assigned_to is distinct from app.user_id() then
+  elsif v_order.assigned_to is null or v_order.assigned_to is distinct from app.user_id() then
     perform warehousing.require_works_in(v_order.warehouse_id);
   end if;
   if input ? 'picker_notes' then

@@ -2,6 +2,16 @@
 -- receipt expected, and drivers see nothing of a warehouse; each reads the caller's tenant alone, and the family of the
 -- delivery is locked.
 
+-- True where a parcel of a store has goods in it that are kept in stock: what is not kept travels with them, and is no stock where it is back.
+create or replace function warehousing.parcel_keeps_goods(p delivery.deliveries) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return p.order_id is not null and exists (
+    select from delivery.delivery_items i
+    join warehousing.inventory_items k on k.tenant_id = i.tenant_id and k.id = i.item_id
+    where i.tenant_id = p.tenant_id and i.delivery_id = p.id and k.parcel_delivery_id is null);
+end $$;
+
 -- Makes what is in a parcel known to warehouses: an inventory item for each thing that nobody sells.
 create or replace function warehousing.parcel_items_known(parcel uuid) returns void
 language plpgsql set search_path = '' as $$
@@ -89,7 +99,8 @@ begin
 end $$;
 
 -- A pending receipt of a delivery's parcel at a warehouse, with a line for each thing in it; the one there is already,
--- if there is one. A parcel that was never written down in parts is one thing; what a store sold is the goods. Of a return from a warehouse
+-- if there is one. A parcel that was never written down in parts is one thing; what a store sold is the goods that are kept in stock, and where
+-- none of them is, the parcel. Of a return from a warehouse
 -- that is expected which left it.
 create or replace function warehousing.receipt_open(d delivery.deliveries, warehouse uuid, source text, exception uuid default null) returns uuid
 language plpgsql set search_path = '' as $$
@@ -109,7 +120,7 @@ begin
   if not exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id) then
     perform delivery.delivery_items_write(array[v_parcel]);
   end if;
-  if not v_goods then
+  if not v_goods and not warehousing.parcel_keeps_goods(v_parcel) then
     perform warehousing.parcel_items_known(v_parcel.id);
   end if;
   insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, delivery_id, exception_id, created_by)
@@ -117,7 +128,8 @@ begin
   returning id into v_id;
   insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
   select d.tenant_id, v_id, i.position, warehouse, i.item_id, i.quantity
-  from delivery.delivery_items i where not v_goods and not v_left and i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id
+  from delivery.delivery_items i
+  where not v_goods and not v_left and i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id and i.item_id is not null
   union all
   select d.tenant_id, v_id, row_number() over (order by i.position), warehouse, i.item_id, l.quantity
   from warehousing.return_left_with(v_parcel) l
@@ -213,6 +225,7 @@ grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), wareh
   warehousing.parcel_arrives(uuid, uuid), warehousing.receipt_of(uuid), warehousing.brings_goods_back(delivery.deliveries) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function warehousing.parcel_items_known(uuid), warehousing.goods_sent_back(delivery.deliveries),
-  warehousing.return_left_with(delivery.deliveries), warehousing.receipt_is_of_goods(warehousing.receiving_orders),
+revoke execute on function warehousing.parcel_keeps_goods(delivery.deliveries), warehousing.parcel_items_known(uuid),
+  warehousing.goods_sent_back(delivery.deliveries), warehousing.return_left_with(delivery.deliveries),
+  warehousing.receipt_is_of_goods(warehousing.receiving_orders),
   warehousing.receipt_open(delivery.deliveries,uuid,text,uuid) from barid_caller;

@@ -15,7 +15,7 @@ begin
 end $$;
 
 -- Writes into the lines of a receipt what came, where to and in which condition.
--- details: [{item_id?, bin_id?, received_quantity?, condition?, damaged_quantity?}] or null (see receipt_entries). The first bin named
+-- details: [{item_id?, bin_id?, received_quantity?, condition?, damaged_quantity?}] or null (see receipt_entries). The first one's bin
 -- serves for lines without one, then the default receiving bin of the warehouse. Of what is damaged without a number, all is. Of what nobody
 -- wrote about comes as much damaged as a return left a warehouse with.
 -- Fails: inventory_item_not_found, item_named_twice (a line has room for one entry), bin_not_found, bin_inactive,
@@ -294,18 +294,20 @@ begin
   return jsonb_build_object('order', warehousing.receiving_order_to_json(v_id));
 end $$;
 
--- pending -> cancelled; a cancelled return continues with its driver. What is to be taken in for a return lies here already. Fails: invalid_status_transition.
+-- pending -> cancelled; a cancelled return continues with its driver. What is to be taken in for a return lies here already, and goods that
+-- a store expects are out until they are received. Fails: invalid_status_transition.
 create or replace function warehousing.receiving_order_cancel(r warehousing.receiving_orders, notes text) returns void
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries;
 begin
   select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
-  if d.id is not null and (d.status = 'delivered' or (d.delivery_flow = 'operational_return' and r.source = 'inbound')
+  if d.id is null and r.source <> 'supplier' or d.id is not null and (d.status = 'delivered'
+    or (d.delivery_flow = 'operational_return' and r.source = 'inbound')
     or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
       select from delivery.assignments a where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted'))))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', 'cancelled',
-      'text_key', 'reason_receipt_only'));
+      'text_key', case when d.id is null then 'reason_goods_receipt_only' else 'reason_receipt_only' end));
   end if;
   update warehousing.receiving_orders o set status = 'cancelled', notes = coalesce(receiving_order_cancel.notes, o.notes)
   where o.tenant_id = r.tenant_id and o.id = r.id;

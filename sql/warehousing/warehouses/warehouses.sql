@@ -114,7 +114,10 @@ begin
       where p.tenant_id = v_tenant and p.warehouse_id = v_id and p.left_at is not null and p.delivery_id is null and o.status = 'shipped')
     or exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
       and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.ordered_from_warehouse_id, d.current_warehouse_id,
-        d.staging_warehouse_id)) then
+        d.staging_warehouse_id)
+      -- A waybill that was cancelled, or has arrived, leaves the drafts of its pieces of inventory, and nothing of them is on its way.
+      and not (d.status = 'draft' and delivery.is_for_waybill(d) and not exists (
+        select from warehousing.waybill_deliveries x where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.is_open))) then
     perform app.fail('warehouse_in_use');
   end if;
   if (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid = v_id then

@@ -1,6 +1,8 @@
 /** A driver without a network reports what was handed over after its amount was changed. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { change } from "../../support/amount-changes.ts";
+import { withKey } from "../../support/api.ts";
+import { newKey } from "../../support/api-keys.ts";
 import {
   bookOf,
   checkAll,
@@ -37,6 +39,18 @@ const noticesOf = async (id: string) =>
     .filter((one: { type: string; payload: { delivery_id: string } }) =>
       one.type === "amount_change_late" && one.payload.delivery_id === id
     );
+
+test("a program that reports it by an API key: the person who changed the amount is notified", async () => {
+  const program = withKey((await newKey(tenant)).key);
+  const id = await parcel();
+  const occurred_at = now();
+  await changed(id, 4000);
+  const cash_collected = { cod: 5000, delivery_fee: 2000 };
+  expect(await report(program, id, { result: "delivered", occurred_at, cash_collected }))
+    .toSucceed(200);
+  expect(await amountOf(id)).toBe(5000);
+  expect(await noticesOf(id)).toMatchObject([{ payload: { amount: 5000, currency: "IQD" } }]);
+});
 
 test.each([
   ["says the cash", { cash_collected: { cod: 5000, delivery_fee: 2000 } }],

@@ -1,6 +1,7 @@
 /** Rights and periods for the undo of an outcome. */
 import { beforeAll, expect, test } from "vitest";
-import type { Person } from "../../support/api.ts";
+import { type Person, withKey } from "../../support/api.ts";
+import { newKey } from "../../support/api-keys.ts";
 import { sql } from "../../support/db.ts";
 import {
   deliveryIn,
@@ -49,6 +50,22 @@ test("its driver for the minutes of the setting, operations for 72 hours", async
   expect(await undo(tenant.ops, id)).toFailWith(409, "undo_period_over");
   const other = await parcel();
   expect(Math.abs(await until(tenant.ops, other) - 72 * 3_600_000)).toBeLessThan(60_000);
+});
+
+test("of a program's undo the driver is notified, of an outcome and of a pickup", async () => {
+  const program = withKey((await newKey(tenant)).key);
+  const noticed = async (type: string, id: string) =>
+    (await tenant.driver.get("/tenants/me/notifications", { query: { type } })).body.data.filter(
+      ({ payload }: { payload: { delivery_id: string } }) => payload.delivery_id === id,
+    ).length;
+  const id = await parcel();
+  await moves(tenant.driver, id, "complete");
+  expect(await undo(program, id)).toSucceed(200);
+  expect(await noticed("outcome_undone", id)).toBe(1);
+  const { id: fetched } = await deliveryIn(ground, "picked_up");
+  expect(await program.post(`${path}/${fetched}/pickup/undo`, { reason: "Wrong parcel" }))
+    .toSucceed(200);
+  expect(await noticed("pickup_undone", fetched)).toBe(1);
 });
 
 test("another driver, an owner and nobody may not; a reason is needed", async () => {

@@ -113,6 +113,9 @@ test("goods that the shop delivered itself are expected when the shop reports th
   const [{ receiving_order_id }] = await sql`select receiving_order_id
     from storefront.storefront_order_parts where order_id = ${id}`;
   expect(await whereabouts(id)).toEqual({ out: 2 });
+  const withdrawn = await receive(receiving_order_id, { status: "cancelled" });
+  expect(withdrawn).toFailWith(409, "invalid_status_transition");
+  expect(withdrawn.body.message).toContain("received quantity of 0");
   expect(await receive(receiving_order_id)).toSucceed(200);
   expect((await unitsOf(shop.shelf.item)).available).toBe(availableBefore + 2);
   expect(await whereabouts(id)).toEqual({ back: 2 });

@@ -1,6 +1,7 @@
 /** Those who pick report what they picked: whom the order is given to, and who works in its warehouse. */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Body, Person } from "../../support/api.ts";
+import { type Body, type Person, withKey } from "../../support/api.ts";
+import { newKey } from "../../support/api-keys.ts";
 import { sql } from "../../support/db.ts";
 import { move } from "../../support/deliveries.ts";
 import { newStaff, newStagedPackage, newYard } from "../../support/packages.ts";
@@ -144,6 +145,23 @@ describe("a report", () => {
       },
       { denied: [tenant.driver, tenant.institution, tenant.customer] },
     );
+  });
+
+  test("by a program that may only look is refused, of an order that is given to nobody too", async () => {
+    const looks = withKey((await newKey(tenant, { scopes: ["view:tenant"] })).key);
+    for (const more of [{}, { assigned_to: tenant.staff.id }]) {
+      const { id } = await newOrder(more);
+      for (const status of ["in_progress", "completed"]) {
+        expect(await report(looks, id, status, 1)).toFailWith(403, "forbidden");
+      }
+      const { body } = await looks.get(`${path}/${id}`);
+      expect(body.order).toMatchObject({
+        status: "pending",
+        item_details: [{ picked_quantity: 0 }],
+      });
+    }
+    const keeps = withKey((await newKey(tenant, { scopes: ["manage:module:warehouse"] })).key);
+    expect(await report(keeps, (await newOrder()).id, "completed", 2)).toSucceed(200);
   });
 
   test("of a parcel's pick that waits for its driver changes nothing", async () => {

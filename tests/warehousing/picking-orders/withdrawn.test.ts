@@ -63,5 +63,9 @@ describe("an order that is taken from its picker", () => {
     const begun = await newOrder({ assigned_to: picker.id });
     expect(await put(begun.id, { notes: "soon", status: "in_progress" })).toSucceed();
     expect(await told(picker, begun.id)).toEqual([]);
+    // They never heard of it.
+    const cancelled = await newOrder({ assigned_to: picker.id, status: "cancelled" });
+    expect(cancelled).toMatchObject({ status: "cancelled", assigned_to: picker.id });
+    expect(await told(picker, cancelled.id)).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { newPackage, newYard, type Yard } from "../../support/packages.ts";
 import { newShop, placeOrder } from "../../support/orders.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { pickingOrders } from "../../support/picking.ts";
-import { newShelf, newWarehouse } from "../../support/warehouses.ts";
+import { newItem, newShelf, newWarehouse, stockIn } from "../../support/warehouses.ts";
 import { waybillSteps } from "../../support/waybills.ts";
 
 let tenant: Tenant;
@@ -62,6 +62,24 @@ test("a waybill with one end there, until it is over", async () => {
   await stands(yard.there);
   expect(await step(id, "cancel")).toSucceed(200);
   expect(await remove(yard.there)).toSucceed(200);
+});
+
+test("no draft of inventory that its waybill left over", async () => {
+  yard = await newYard(tenant);
+  const { create, step, new_delivery_defaults } = waybillSteps(tenant, yard);
+  const item_id = await newItem(tenant);
+  const place = { item_id, warehouse_id: yard.warehouse, bin_id: yard.bin! };
+  await stockIn(tenant, { ...place, quantity: 1 });
+  const made = await create({ inventory_item_ids: [item_id], new_delivery_defaults });
+  expect(made).toSucceed(201);
+  const [draft] = made.body.delivery_ids;
+  await stands(yard.there);
+  expect(await step(made.body.waybill_id, "cancel")).toSucceed(200);
+  expect(await remove(yard.there)).toSucceed(200);
+  const gone = { ...place, delta: -1, reason: "lost" };
+  expect(await tenant.warehouse.post("/warehousing/inventory/adjustments", gone)).toSucceed(201);
+  expect(await remove(yard.warehouse)).toSucceed(200);
+  expect(await move(tenant.ops, draft, "cancel", { reason: "no" })).toSucceed(200);
 });
 
 test("a pick that is to be made", async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
+import { waitingFor, whileOpen } from "../../support/overlapping.ts";
 import { checkTallies, newPackage, newStagedPackage, newYard } from "../../support/packages.ts";
 import {
   type Hauling,
@@ -12,6 +13,7 @@ import {
 } from "../../support/waybills.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectNoSuch } from "../../support/promises.ts";
+import { until } from "../../support/receiver.ts";
 import { checkStock, eventsOf, newItem, stockIn, unitsOf } from "../../support/warehouses.ts";
 
 let other: Tenant;
@@ -79,6 +81,47 @@ describe("at the same moment", () => {
     const [{ count }] = await sql`select count(*)::int from delivery.delivery_items
       where item_id = ${item_id}`;
     expect(count).toBe(1);
+    await checkStock(tenant);
+  });
+
+  test("a package that may travel only since the first look is held like the others", async () => {
+    const [first, late] = [await newPackage(yard), await newPackage(yard)];
+    const opened = await tenant.ops.post(`/delivery/deliveries/${late.id}/exceptions`, {
+      type: "other",
+    });
+    expect(opened).toSucceed(201);
+    const item_id = await newItem(tenant);
+    const place = { item_id, warehouse_id: yard.warehouse, bin_id: yard.bin! };
+    await stockIn(tenant, { ...place, quantity: 1 });
+    const made = await whileOpen(async (stock) => {
+      await stock`select from warehousing.stock where item_id = ${item_id} for update`;
+      const [{ pid }] = await stock`select pg_backend_pid() as pid`;
+      // Its first look is over while it waits for the first package.
+      const creation = await whileOpen(async (session) => {
+        const [{ pid: holds }] = await session`select pg_backend_pid() as pid`;
+        await session`select from delivery.deliveries where id = ${first.id} for update`;
+        const call = create({
+          delivery_ids: [first.id, late.id],
+          inventory_item_ids: [item_id],
+          new_delivery_defaults,
+        });
+        await until(async () => (await waitingFor(holds)).length > 0);
+        const at = `/delivery/delivery-exceptions/${opened.body.exception.id}/resolve`;
+        expect(await tenant.ops.post(at, { resolution: "fine" })).toSucceed(200);
+        return { call };
+      });
+      await until(async () => (await waitingFor(pid)).length > 0);
+      await expect(
+        sql.begin((tx) =>
+          tx`select from delivery.deliveries where id = ${late.id} for update nowait`
+        ),
+      ).rejects.toMatchObject({ code: "55P03" });
+      return creation;
+    });
+    const answer = await made.call;
+    expect(answer).toSucceed(201);
+    expect(answer.body.rejected).toEqual([]);
+    expect(answer.body.delivery_ids.slice(0, 2)).toEqual([first.id, late.id]);
     await checkStock(tenant);
   });
 

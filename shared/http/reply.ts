@@ -135,7 +135,8 @@ function defaultMessage(endpoint: AnyEndpoint): string {
 }
 
 /**
- * A refusal in the caller's language, or 500 for what should never happen: that is logged, not shown.
+ * A refusal in the caller's language, or 500 for what should never happen: that is logged, not shown, and with the
+ * endpoint's path, since the one that was sent may have a token in it.
  * In strict mode a code that the endpoint does not declare is such a thing too.
  */
 export function refuse(
@@ -145,7 +146,7 @@ export function refuse(
   endpoint?: AnyEndpoint,
 ): Response {
   if (!(error instanceof AppError)) {
-    log("error", "request_failed", { path: start.url.pathname, ...describeError(error) });
+    log("error", "request_failed", { path: endpoint?.path, ...describeError(error) });
   }
   const refusal = error instanceof AppError ? error : new AppError("internal_server_error");
   const { code, params } = refusal;
@@ -155,6 +156,7 @@ export function refuse(
       new Error(`${endpoint.method} ${endpoint.path} does not declare ${code}`),
       start,
       tenantLanguage,
+      endpoint,
     );
   }
   const language = start.asked ?? [tenantLanguage, refusal.language].find(isLanguage) ?? "en";

@@ -85,7 +85,8 @@ begin
   return jsonb_build_object('data', jsonb_build_object('invitation', tenancy.invitation_to_json(v_invitation)));
 end $$;
 
--- Revokes an open invitation; an account that it made and nobody used goes with it. {id} -> {data: {invitation}}
+-- Revokes an open invitation; an account that it made and nobody used goes with it, after the delivery that may be making it at this moment: jobs
+-- of one key are done one after the other. {id} -> {data: {invitation}}
 -- Fails: invitation_not_found, invitation_not_pending.
 create or replace function tenancy.invitation_revoke(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -96,7 +97,7 @@ begin
   returning i.* into v_invitation;
   if v_invitation.account_id is not null then
     perform app.job_add('tenants.invitation_withdraw', jsonb_build_object('user_id', v_invitation.account_id),
-      'account/' || v_invitation.account_id);
+      'invitation/' || v_invitation.id);
   end if;
   return jsonb_build_object('data', jsonb_build_object('invitation', tenancy.invitation_to_json(v_invitation)));
 end $$;

@@ -144,7 +144,7 @@ grant execute on function tenancy.invitations_of_caller(), tenancy.invitation_an
 
 -- The steps that notify the invited person. Called by the job that delivers invitations.
 -- -> {step: make, user_id, email, full_name, password? (sealed)}: Auth is to make the account and send its mail;
---    {step: mail, email}: the account was made before, its mail is sent again;
+--    {step: mail, email}: the account was made before, by this invitation or another company's, and never confirmed: its mail is sent again;
 --    {step: none}: the person has an account, and finds a notice there. System administrators find none.
 create or replace function tenancy.invitation_delivery(invitation_id uuid) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -165,7 +165,7 @@ begin
     where i.id = v_invitation.id returning i.* into v_invitation;
     return jsonb_strip_nulls(jsonb_build_object('step', 'make', 'user_id', v_invitation.account_id, 'email', v_invitation.email,
       'full_name', v_invitation.person ->> 'full_name', 'password', v_invitation.sealed_password));
-  elsif v_user.id = v_invitation.account_id and v_user.email_confirmed_at is null then
+  elsif v_user.email_confirmed_at is null and exists (select from tenancy.invitations i where i.account_id = v_user.id) then
     return jsonb_build_object('step', 'mail', 'email', v_invitation.email);
   elsif v_user.email_confirmed_at is not null and not v_user.is_system then
     insert into tenancy.notifications (user_id, type, payload)
@@ -193,18 +193,19 @@ begin
         where i.email = u.email and i.status = 'pending' and i.expires_at > now()));
 end $$;
 
--- Clears up after invitations: accounts that were made for one and never confirmed go when it expired, and invitations
--- 90 days after they ended. Run by cron. -> how many invitations went.
+-- Clears up after invitations: accounts that were made for one and never confirmed go when none waits for them any more, whichever company's was
+-- the last, and invitations 90 days after they ended. Run by cron. -> how many invitations went.
 create or replace function tenancy.invitations_purge() returns bigint
 language plpgsql set search_path = '' as $$
 declare
   v_count bigint;
 begin
   insert into app.jobs (kind, entity_key, payload)
-  select 'tenants.invitation_withdraw', 'account/' || i.account_id, jsonb_build_object('user_id', i.account_id)
-  from tenancy.invitations i
-  where i.status = 'pending' and i.expires_at between now() - interval '3 days' and now() and i.account_id is not null
-    and tenancy.account_unused(i.account_id);
+  select 'tenants.invitation_withdraw', 'account/' || a.account_id, jsonb_build_object('user_id', a.account_id)
+  from (
+    select distinct i.account_id from tenancy.invitations i
+    where i.account_id is not null and (i.status <> 'pending' or i.expires_at <= now())) a
+  where tenancy.account_unused(a.account_id);
   delete from tenancy.invitations i where i.expires_at < now() - interval '90 days';
   get diagnostics v_count = row_count;
   return v_count;

@@ -1,4 +1,6 @@
-select app.tenant_table('tenancy.subscriptions', operations => 'insert, update', write_condition => $$app.has_permission('manage:system')$$);
+-- The note of those who manage the system stands in no log that the company reads.
+select app.tenant_table('tenancy.subscriptions', operations => 'insert, update', write_condition => $$app.has_permission('manage:system')$$,
+  hidden => 'note_internal');
 select app.touched('tenancy.subscriptions');
 
 -- Of a subscription a tenant's administrators know, and the system's.

@@ -156,8 +156,26 @@ begin
   return jsonb_build_object('id', e.id, 'status', e.status, 'retry_count', e.retry_count);
 end $$;
 
+-- Ends deliveries that wait for subscriptions that were disabled, the oldest first, at most so many. They are skipped where an attempt is at work on
+-- them. -> how many
+create or replace function integration.waiting_fail(subscriptions uuid[], most integer) returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  update integration.webhook_events e set status = 'failed', next_attempt_at = null,
+    error_message = coalesce(e.error_message, 'subscription disabled')
+  where e.id in (
+    select w.id from integration.webhook_events w
+    where w.subscription_id = any (waiting_fail.subscriptions) and w.next_attempt_at is not null and w.claim_token is null
+    order by w.next_attempt_at limit waiting_fail.most for update skip locked);
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
 -- Ends a subscription that is gone or only failed: nothing more is sent, and its tenant is notified by an event. Its events that were committed
--- by now and not handed out yet are among those that fail, so that they can be recovered.
+-- by now and not handed out yet are among those that fail, so that they can be recovered. Of a long backlog a part fails at once, and the rest by
+-- integration.webhooks_release(): this stands in the transaction that writes down results of others, within the time limit of a statement.
 create or replace function integration.subscription_disable(id uuid, reason text) returns void
 language plpgsql set search_path = '' as $$
 #variable_conflict use_variable
@@ -170,9 +188,7 @@ begin
   if not found then
     return;
   end if;
-  update integration.webhook_events e set status = 'failed', next_attempt_at = null,
-    error_message = coalesce(e.error_message, 'subscription disabled')
-  where e.subscription_id = id and e.next_attempt_at is not null and e.claim_token is null;
+  perform integration.waiting_fail(array[id], 5000);
   perform integration.subscription_disabled_event_emit(v_tenant, id, reason);
 end $$;
 
@@ -229,7 +245,8 @@ begin
   return v_count;
 end $$;
 
--- Ends manual attempts that nobody will end any more: their process died more than five minutes ago. Run by cron.
+-- Ends manual attempts that nobody will end any more: their process died more than five minutes ago. And the next part of what waits for subscriptions
+-- that were disabled (integration.subscription_disable). Run by cron.
 create or replace function integration.webhooks_release() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -239,7 +256,8 @@ begin
     error_message = coalesce(e.error_message, 'interrupted')
   where e.claim_token is not null and e.next_attempt_at is null and e.claimed_at < now() - interval '5 minutes';
   get diagnostics v_count = row_count;
-  return v_count;
+  return v_count + integration.waiting_fail(array(
+    select s.id from integration.webhook_subscriptions s where not s.is_active and s.disabled_reason in ('gone', 'failing')), 20000);
 end $$;
 
 -- Forgets deliveries of more than 90 days ago that ended, or that wait for a subscription that is sent nothing (integration.hears): one that was

@@ -81,7 +81,8 @@ end $$;
 
 -- Hands events to their subscriptions and marks them dispatched, which is the sender's mark; the status is the consumer's. Up to
 -- `batch` of a tenant; one worker at a time for a tenant, or a later event could overtake an earlier one.
--- Only tenants with an active subscription are looked at. Answers {events, deliveries}.
+-- Only tenants with an active subscription are looked at, in no order, and none any more after ten batches: the caller asks until nothing is left,
+-- and after hours without a sender one statement for all of them would outlast its time limit each time. Answers {events, deliveries}.
 create or replace function integration.webhooks_fan_out(batch integer default 500) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
@@ -95,8 +96,9 @@ begin
     select l.tenant_id, l.from_position from integration.listening() l
     where exists (select from integration.system_events e
       where e.tenant_id = l.tenant_id and not e.is_dispatched and e.position > l.from_position)
-    order by l.tenant_id
+    order by random()
   loop
+    exit when v_events >= 10 * batch;
     continue when not pg_try_advisory_xact_lock(hashtextextended('webhooks/' || v_tenant.tenant_id, 0));
     select array_agg(p.id order by p.position) into v_ids from (
       select e.id, e.position from integration.system_events e

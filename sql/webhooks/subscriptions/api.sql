@@ -140,8 +140,8 @@ begin
   return jsonb_build_object('subscription', integration.subscription_of(v_id)) || integration.event_types_named(input);
 end $$;
 
--- Makes the deliveries of a subscription that wait for their next attempt due now, on a new schedule, and asks for the sender. Those of one thing
--- are still sent one after the other. -> how many waited
+-- Makes the deliveries of a subscription that wait for their next attempt due now, on a new schedule, and asks for the sender: the oldest 20,000, which
+-- one statement makes within its time limit; the others wait on. Those of one thing are still sent one after the other. -> how many are due now
 create or replace function integration.waiting_due(subscription uuid) returns integer
 language plpgsql set search_path = '' as $$
 declare
@@ -151,7 +151,7 @@ begin
   where e.id in (
     select w.id from integration.webhook_events w
     where w.subscription_id = waiting_due.subscription and w.next_attempt_at > now() and w.claim_token is null
-    order by w.id for update skip locked);
+    order by w.position limit 20000 for update skip locked);
   get diagnostics v_count = row_count;
   if exists (select from integration.webhook_events w where w.subscription_id = waiting_due.subscription and w.next_attempt_at is not null) then
     perform set_config('app.events_queued', 'on', true);

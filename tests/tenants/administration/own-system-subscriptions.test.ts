@@ -95,6 +95,18 @@ describe("while the system asks for subscriptions", () => {
       subscription: { type: "MONTHLY", status: "ACTIVE", amount: 250_000, note_public: "Thanks" },
     });
     expect(own.body.subscription).not.toHaveProperty("note_internal");
+    // Nor from the log, also where a line of before has it.
+    await stack.sql`insert into app.audit_log (tenant_id, entity, entity_id, action, after)
+      values (${id}, 'tenancy.subscriptions', 'before', 'insert', '{"note_internal": "Late payer"}')`;
+    const log = await system.call(
+      "GET",
+      "/tenants/me/audit?entity_type=tenancy.subscriptions&limit=100",
+      undefined,
+      admin,
+    );
+    expect(log.body.data.map(({ action }: Body) => action)).toContain("insert");
+    expect(JSON.stringify(log.body)).toContain("250000");
+    expect(JSON.stringify(log.body)).not.toMatch(/note_internal|Late payer/);
     const seen = await system.call("GET", `/tenants/${id}/subscription`);
     expect(seen.body.subscription.note_internal).toBe("Late payer");
     const events = await stack

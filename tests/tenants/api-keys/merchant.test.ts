@@ -120,6 +120,18 @@ describe("a merchant's own key", () => {
     const { program, api_key } = await ownKey(tenant.institution);
     expect(await program.get("/tenants/me")).toFailWith(403, "forbidden");
     expect((await program.get("/tenants/me/invitations")).body.data ?? []).toEqual([]);
+    const [notice] = await sql`insert into tenancy.notifications (user_id, type, payload)
+      values (${tenant.institution.id}, 'tenant_invitation', ${
+      sql.json({ invitation_id: randomUUID(), tenant: "another" })
+    }) returning id`;
+    const notices = "/tenants/me/notifications";
+    const readBy = async (who: Person) => JSON.stringify((await who.get(notices)).body);
+    expect(await readBy(tenant.institution)).toContain(notice.id);
+    expect(await readBy(program)).not.toContain(notice.id);
+    expect(await program.post(`${notices}/read`, {})).toSucceed(200);
+    const [{ read_at }] =
+      await sql`select read_at from tenancy.notifications where id = ${notice.id}`;
+    expect(read_at).toBeNull();
     expect(await program.post(`/tenants/${tenant.id}/leave`)).toFailWith(403, "forbidden");
     expect(await program.get(`${deliveries}?tenant_id=${other.id}`)).toFailWith(403, "forbidden");
     expect((await program.get("/tenants/me/api-key")).body).toMatchObject({

@@ -219,8 +219,24 @@ describe("an invitation", () => {
     await delivered(invitation.id);
     await sql`update tenancy.invitations set account_id = ${id} where id = ${invitation.id}`;
     await a.admin.delete(`/tenants/${a.id}/invitations/${invitation.id}`);
-    await doneJobs("account/" + id);
+    await delivered(invitation.id);
     expect(await sql`select from auth.users where id = ${id}`).toHaveLength(1);
+  });
+
+  test("of an address that another company invited, which nobody confirmed, brings the mail too", async () => {
+    const email = address();
+    const theirs = await invited(b, email);
+    await delivered(theirs.id);
+    const ours = await invited(a, email);
+    await delivered(ours.id);
+    expect(await mailsTo(email)).toHaveLength(2);
+    // The account stays while one of them waits, and goes with the last.
+    await b.admin.delete(`/tenants/${b.id}/invitations/${theirs.id}`);
+    await delivered(theirs.id);
+    expect(await sql`select from auth.users where email = ${email}`).toHaveLength(1);
+    await sql`update tenancy.invitations set expires_at = now() - interval '10 days' where id = ${ours.id}`;
+    await sql`select tenancy.invitations_purge()`;
+    await gone(email);
   });
 
   test("is the administrators' of the company, and no other company's", async () => {

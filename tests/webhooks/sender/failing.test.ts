@@ -51,3 +51,17 @@ test("neither a test nor an attempt by hand begins the days, or ends them", asyn
   await tenant.admin.post(`/webhooks/subscriptions/${id}/test`);
   expect(await subscription()).toMatchObject({ failing_since: null });
 });
+
+test("what waits for one that was disabled fails in parts, the rest by the clock", async () => {
+  await sql`update integration.webhook_subscriptions set is_active = false where id = ${id}`;
+  await sql`insert into integration.webhook_events (tenant_id, subscription_id, event_type, entity_key, body, next_attempt_at)
+    select ${tenant.id}, ${id}, 'delivery.created', 'delivery ' || n, '{}', now() + n * interval '1 hour' from generate_series(1, 3) n`;
+  await sql`update integration.webhook_subscriptions set disabled_at = now(), disabled_reason = 'failing' where id = ${id}`;
+  await sql`select integration.waiting_fail(array[${id}::uuid], 2)`;
+  const waiting = () =>
+    sql`select status from integration.webhook_events where subscription_id = ${id} and next_attempt_at is not null`;
+  expect(await waiting()).toHaveLength(1);
+  await sql`select integration.webhooks_release()`;
+  expect(await waiting()).toHaveLength(0);
+  expect(await statusesOf(id)).toEqual(["failed", "failed", "failed"]);
+});

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newTenant } from "../../support/people.ts";
 import { type Receiver, startReceiver } from "../../support/receiver.ts";
+import { whileOpen } from "../../support/overlapping.ts";
 import { subscribe } from "../../support/webhooks.ts";
 
 const path = "/webhooks/subscriptions";
@@ -44,3 +45,18 @@ test.each(["made", "switched on again"])(
     await expect.poll(heard).toEqual([open, next]);
   },
 );
+
+test("one call hands out ten batches, and leaves the other companies to the next", async () => {
+  const tenants = await Promise.all(Array.from({ length: 12 }, () => newTenant()));
+  const ids = tenants.map(({ id }) => id);
+  await whileOpen(async (session) => {
+    await session`insert into integration.webhook_subscriptions (tenant_id, module_id, url, secret, event_types)
+      select id, (select m.id from tenancy.modules m limit 1), ${receiver.url}, 'none', '{*}' from unnest(${ids}::uuid[]) id`;
+    await session`insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id)
+      select id, 'delivery.failed', 'delivery', 'delivery', gen_random_uuid() from unnest(${ids}::uuid[]) id`;
+    const [{ first }] = await session`select integration.webhooks_fan_out(1) as first`;
+    expect(first.events).toBe(10);
+    const [{ second }] = await session`select integration.webhooks_fan_out(1) as second`;
+    expect(second.events).toBeGreaterThanOrEqual(2);
+  });
+});

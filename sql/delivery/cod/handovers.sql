@@ -213,7 +213,8 @@ begin
   if open <> '{}' then
     select h.* into v_row from unnest(open) h
     where h.declared_amount = total
-      and (h.status in ('counted', 'resolved') or not v_required and (h.status = 'discrepancy' or money.settles_for_office()))
+      and (h.status in ('counted', 'resolved') or not v_required
+        and (h.status = 'discrepancy' or money.settles_for_office() and handover_of.driver is distinct from app.user_id()))
     order by h.status = 'declared', h.status = 'discrepancy', h.created_at limit 1;
   end if;
   if v_row.id is null and v_required then

@@ -224,7 +224,8 @@ begin
   end if;
 end $$;
 
--- Puts the fee of a redirect in force again when the pickup that had put it back is undone: the sender has not paid it.
+-- Puts the fee of a redirect in force again when the pickup that had put it back is undone: the sender has not paid it. A report from the door, and
+-- its undo, leave the fee of a sender who paid at the pickup: their rows have no cash in them.
 create or replace function delivery.redirect_fee_again(parcel uuid) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -232,7 +233,8 @@ declare
   r delivery.redirects;
 begin
   select * into r from delivery.redirects x
-  where x.tenant_id = app.tenant_id() and x.delivery_id = parcel and x.late_at in ('pickup', 'undo') order by x.redirected_at desc limit 1;
+  where x.tenant_id = app.tenant_id() and x.delivery_id = parcel and x.late_at in ('pickup', 'undo') and x.charged = 'cash'
+  order by x.redirected_at desc limit 1;
   if r.late_at is distinct from 'pickup' then
     return;
   end if;

@@ -73,3 +73,15 @@ test("where a remitting driver has to name a receiver they name somebody else", 
   expect(await tenant.driver.post(remit, named)).toSucceed(200);
   await sound(tenant);
 });
+
+test("by remitting it they have not counted it: what they declared is cancelled, as a driver's is", async () => {
+  const id = await declared();
+  await promoted();
+  const all = { scope: "all", driver_id: tenant.driver.id };
+  const named = { ...all, remitted_to_user_id: tenant.dispatcher.id };
+  expect(await tenant.driver.post(remit, named)).toSucceed(200);
+  const [row] = await sql`select status, counted_by from money.cash_handovers where id = ${id}`;
+  expect(row).toEqual({ status: "cancelled", counted_by: null });
+  expect(await eventsOf(id, "cash_handover.counted")).toEqual([]);
+  await sound(tenant);
+});

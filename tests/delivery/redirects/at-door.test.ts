@@ -313,6 +313,16 @@ describe("at the pickup", () => {
       delivery_fee: fee.near,
     });
     await sound(tenant);
+    // Both undone, the redirect is in force as it was.
+    expect(await undo(tenant.driver, id)).toSucceed(200);
+    expect(await there(id)).toMatchObject({
+      dropoff_address_id: roads.far,
+      delivery_fee: fee.near,
+    });
+    expect(await tenant.driver.post(`${path}/${id}/pickup/undo`, { reason: "Other" }))
+      .toSucceed(200);
+    expect(await there(id)).toMatchObject({ dropoff_address_id: roads.far, delivery_fee: fee.far });
+    await sound(tenant);
   });
 
   test("a driver who took the newer fee had heard of it", async () => {

@@ -3,7 +3,7 @@ import type { Answer, Person } from "./api.ts";
 import { sql } from "./db.ts";
 import { type Ground, newGround, path } from "./deliveries.ts";
 import { newAddress, newProcessingPoint } from "./make.ts";
-import { newTenant } from "./people.ts";
+import { newTenant, type Tenant } from "./people.ts";
 import { newZone, square } from "./zones.ts";
 
 export interface Roads extends Ground {
@@ -47,3 +47,20 @@ export async function confine(driver: Person, ...zones: string[]): Promise<void>
 }
 export const free = (driver: Person) =>
   sql`update delivery.drivers set all_zones = true where user_id = ${driver.id}`;
+
+/** The place, the fee and the recipient's name of a delivery, as the office reads them. */
+export async function whereTo(tenant: Tenant, id: string) {
+  const { delivery } = (await tenant.ops.get(`${path}/${id}`)).body;
+  const { dropoff_address_id, delivery_fee, recipient } = delivery;
+  return { dropoff_address_id, delivery_fee, name: recipient.name };
+}
+
+/** Notices of late reports of a redirected delivery to somebody: type and amount. */
+export const redirectNotices = async (by: Person, id: string) =>
+  (await by.get("/tenants/me/notifications?limit=100")).body.data
+    .filter((one: { type: string; payload: { delivery_id: string } }) =>
+      /^redirect_/.test(one.type) && one.payload.delivery_id === id
+    ).map((one: { type: string; payload: Record<string, unknown> }) => [
+      one.type,
+      one.payload.amount,
+    ]);

@@ -1,14 +1,11 @@
-/** A driver without a network reports from a door, or a pickup, that came before the parcel was redirected. */
+/** A driver without a network reports from a door at which they were before the parcel was redirected. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import {
-  assign,
   bookOf,
   checkAll,
   deliveryIn,
   move,
-  moves,
-  newDelivery,
   path,
   stagedInWarehouse,
   statusOf,
@@ -19,7 +16,14 @@ import { eventsOf, report, sound, undo } from "../../support/outcomes.ts";
 import { adjust } from "../../support/wallets.ts";
 import type { Person } from "../../support/api.ts";
 import type { Tenant } from "../../support/people.ts";
-import { fee, newRoads, redirect, type Roads } from "../../support/redirects.ts";
+import {
+  fee,
+  newRoads,
+  redirect,
+  redirectNotices,
+  type Roads,
+  whereTo,
+} from "../../support/redirects.ts";
 
 let roads: Roads;
 let tenant: Tenant;
@@ -35,20 +39,10 @@ const bySender = { payer_type: "sender" };
 const byWallet = { payer_type: "sender", payment_method: "wallet" };
 const shown = async (id: string) => (await tenant.ops.get(`${path}/${id}`)).body.delivery;
 const held = () => bookOf(tenant, "driver_cash", tenant.driver.id);
-const there = async (id: string) => {
-  const { dropoff_address_id, delivery_fee, recipient } = await shown(id);
-  return { dropoff_address_id, delivery_fee, name: recipient.name };
-};
+const there = (id: string) => whereTo(tenant, id);
 const redirected = async (id: string, by: Person = tenant.ops, to = roads.far, more = {}) =>
   expect(await redirect(by, id, to, more)).toSucceed(200);
-const noticesOf = async (id: string, by: Person = tenant.ops) =>
-  (await by.get("/tenants/me/notifications?limit=100")).body.data
-    .filter((one: { type: string; payload: { delivery_id: string } }) =>
-      /^redirect_/.test(one.type) && one.payload.delivery_id === id
-    ).map((one: { type: string; payload: Record<string, unknown> }) => [
-      one.type,
-      one.payload.amount,
-    ]);
+const noticesOf = (id: string, by: Person = tenant.ops) => redirectNotices(by, id);
 const somebody = { recipient: { name: "Somebody else", phone: "+9647701112233" } };
 
 describe("at the door", () => {
@@ -255,83 +249,5 @@ describe("at the door", () => {
     const [{ n }] = await sql`select count(*)::int as n from delivery.redirects
       where delivery_id = ${id} and late_at = 'door'`;
     expect(n).toBe(1);
-  });
-});
-
-describe("at the pickup", () => {
-  test.each([
-    ["says the cash", { cash_collected: { cod: 0, delivery_fee: fee.near } }],
-    ["leaves it to the server", {}],
-  ])(
-    "an app that %s: the sender's fee of then is taken, and it goes to the new place",
-    async (_, cash) => {
-      const { id } = await newDelivery(roads, bySender);
-      await assign(tenant, id);
-      const occurred_at = now();
-      await redirected(id, tenant.customer);
-      const before = await held();
-      const done = await move(tenant.driver, id, "pickup", { occurred_at, ...cash });
-      expect(done).toSucceed(200);
-      expect(done.body.cash.collected.delivery_fee).toBe(fee.near);
-      expect(await held()).toBe(before + fee.near);
-      expect(await there(id)).toMatchObject({
-        dropoff_address_id: roads.far,
-        delivery_fee: fee.near,
-      });
-      expect(await noticesOf(id, tenant.customer)).toEqual([["redirect_fee_late", fee.near]]);
-      await sound(tenant);
-      expect(await tenant.driver.post(`${path}/${id}/pickup/undo`, { reason: "Other" }))
-        .toSucceed(200);
-      expect(await there(id)).toMatchObject({ delivery_fee: fee.far });
-      expect(await held()).toBe(before);
-      expect(await move(tenant.driver, id, "pickup", { occurred_at: now() })).toSucceed(200);
-      expect(await held()).toBe(before + fee.far);
-      await moves(tenant.driver, id, "depart", "complete");
-      await sound(tenant);
-    },
-  );
-
-  test("picked up and handed over before the redirect, both reports are true", async () => {
-    const { id } = await newDelivery(roads, { ...bySender, ...cod });
-    await assign(tenant, id);
-    const [picked, gone, done] = [now(), now(), now()];
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    await redirected(id);
-    const fees = { delivery_fee: fee.near };
-    expect(
-      await move(tenant.driver, id, "pickup", { occurred_at: picked, cash_collected: fees }),
-    ).toSucceed(200);
-    expect(await move(tenant.driver, id, "depart", { occurred_at: gone })).toSucceed(200);
-    expect(
-      await move(tenant.driver, id, "complete", {
-        occurred_at: done,
-        cash_collected: { cod: 5000 },
-      }),
-    ).toSucceed(200);
-    expect(await there(id)).toMatchObject({
-      dropoff_address_id: roads.to,
-      delivery_fee: fee.near,
-    });
-    await sound(tenant);
-    // Both undone, the redirect is in force as it was.
-    expect(await undo(tenant.driver, id)).toSucceed(200);
-    expect(await there(id)).toMatchObject({
-      dropoff_address_id: roads.far,
-      delivery_fee: fee.near,
-    });
-    expect(await tenant.driver.post(`${path}/${id}/pickup/undo`, { reason: "Other" }))
-      .toSucceed(200);
-    expect(await there(id)).toMatchObject({ dropoff_address_id: roads.far, delivery_fee: fee.far });
-    await sound(tenant);
-  });
-
-  test("a driver who took the newer fee had heard of it", async () => {
-    const { id } = await newDelivery(roads, bySender);
-    await assign(tenant, id);
-    const occurred_at = now();
-    await redirected(id);
-    const cash_collected = { delivery_fee: fee.far };
-    expect(await move(tenant.driver, id, "pickup", { occurred_at, cash_collected })).toSucceed(200);
-    expect(await there(id)).toMatchObject({ delivery_fee: fee.far });
   });
 });

@@ -9,7 +9,6 @@ import {
   address,
   as,
   delivered,
-  doneJobs,
   gone,
   invite,
   invited,

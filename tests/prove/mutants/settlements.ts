@@ -32,11 +32,22 @@ export const settlements: Mutant[] = [
   {
     name: "a driver counts what they remit",
     file: handovers,
-    from: "(h.status = 'discrepancy' or money.settles_for_office())",
+    from:
+      "(h.status = 'discrepancy' or money.settles_for_office() and handover_of.driver is distinct from app.user_id())",
     to: "true",
     test: [
       remittedTest,
       "is cancelled, not counted, by a driver who remits or pays from the wallet",
+    ],
+  },
+  {
+    name: "somebody of the office counts the own cash that they remit",
+    file: handovers,
+    from: " and handover_of.driver is distinct from app.user_id()",
+    to: "",
+    test: [
+      "tests/delivery/cod/own-cash.test.ts",
+      "by remitting it they have not counted it: what they declared is cancelled, as a driver's is",
     ],
   },
   {

@@ -41,7 +41,7 @@ export async function benchCost(report: Report, rows: number): Promise<void> {
       `the unit: ${ms.toFixed(2)} ms at first; ${rows.toLocaleString("en")} rows of each table`,
     );
     for (const answer of answers(ids[0]!)) {
-      const atMost = answer.atMost * (rows < 1e6 ? 1 : 1.5);
+      const atMost = Math.round(answer.atMost * (rows < 1e6 ? 100 : 150)) / 100;
       await measure(ground, { ...answer, atMost }, report);
     }
     for (const change of await changes(ground)) await measureChange(ground, change, report);

@@ -4,7 +4,18 @@ import type postgres from "postgres";
 import type { Subject } from "./subject.ts";
 import { quoted } from "./tables.ts";
 
-const kinds = "word empty text name document json person place file row".split(" ");
+const kinds = [
+  "word",
+  "empty",
+  "text",
+  "name",
+  "document",
+  "json",
+  "person",
+  "place",
+  "file",
+  "row",
+];
 
 export interface Line {
   table: string;
@@ -47,7 +58,8 @@ export function personalList(): { lines: Line[]; silent: Silent[] } {
       columns: parts.map(([name = "", kind = ""]) => ({ name, kind })),
       ...(by && {
         by: {
-          ...{ column: by[1]!, set: by[2]! },
+          column: by[1]!,
+          set: by[2]!,
           ...(by[3] && { having: { column: by[3], value: by[4]! } }),
         },
       }),
@@ -219,8 +231,8 @@ export function logOf(
   target: Target,
   subject: Subject,
 ): Change | undefined {
-  const kinds = ["word", "empty", "person", "place", "file"];
-  const columns = target.columns.filter(({ kind }) => kinds.includes(kind));
+  const logged = ["word", "empty", "person", "place", "file"];
+  const columns = target.columns.filter(({ kind }) => logged.includes(kind));
   if (!target.by || columns.length === 0) return undefined;
   const { column, set, having } = target.by;
   const has = (value: (name: string) => string) =>

@@ -52,7 +52,9 @@ export function openPlace({ databaseUrl, url, secretKey }: Where): Place {
     realtime: { transport: WebSocket as never },
   });
   return {
-    ...{ sql, storage, accounts: auth.admin },
+    sql,
+    storage,
+    accounts: auth.admin,
     async cancel(pid) {
       const other = postgres(databaseUrl, { max: 1, onnotice: () => {} });
       try {

@@ -66,7 +66,8 @@ end $$;
 
 -- Writes the changes that delivery.order_changes_settle booked: replaces the payment
 -- where the price changed, then updates the parcels, their legs and items, and adds to the manifests' history.
--- Notifies drivers already assigned to these deliveries.
+-- To those who have a parcel it is a redirect: a late report from its old door puts it back, subscribers get delivery.redirected, and drivers who
+-- are assigned already are notified.
 create or replace function delivery.order_changes_write(changes private.order_change[], destination jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -80,6 +81,16 @@ begin
     return;
   end if;
   select to_jsonb(a) into v_address_snapshot from delivery.addresses_list a where a.id = v_address;
+  perform delivery.redirects_record((
+    select jsonb_agg(jsonb_build_object('delivery_id', c.delivery_id, 'difference', c.difference) order by c.position) from unnest(changes) c));
+  perform app.events_add((
+    select jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.redirected', 'entity_type', 'delivery',
+      'entity_id', d.id, 'event_data', jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code,
+        'previous_address_id', d.dropoff_address_id, 'dropoff_address_id', v_address, 'dropoff_zone_id', v_address_snapshot -> 'zone_id',
+        'delivery_fee', c.price, 'price_difference', c.difference, 'currency', d.currency, 'driver_unassigned', false,
+        'actor_id', app.user_id())) order by c.position)
+    from unnest(changes) c
+    join delivery.deliveries d on d.tenant_id = v_tenant and d.id = c.delivery_id));
 
   update money.payments payment set status = 'CANCELLED'
   where payment.tenant_id = v_tenant and payment.status = 'SUCCESS' and payment.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE')

@@ -1,6 +1,19 @@
 -- The place and the fee that held where a parcel was, of a report that comes after it was redirected. Functions are SECURITY DEFINER, since drivers
 -- neither redirect nor see the parcel of a leg; each names the caller's tenant.
 
+-- What a redirect of a parcel p is about to change, as delivery.redirects.before keeps it.
+create or replace function delivery.redirect_kept(p delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('dropoff_address_id', p.dropoff_address_id, 'dropoff_snapshot', p.dropoff_snapshot,
+    'dropoff_zone_id', p.dropoff_zone_id, 'recipient', p.recipient, 'delivery_fee', p.delivery_fee,
+    'delivery_service_id', p.delivery_service_id, 'service_snapshot', p.service_snapshot, 'unit_size', p.unit_size,
+    'unit_size_source', p.unit_size_source, 'distance_km', p.distance_km, 'dropoff_warehouse_id', p.dropoff_warehouse_id,
+    'ordered_to_warehouse_id', p.ordered_to_warehouse_id, 'item', (
+      select jsonb_build_object('destination_branch_id', i.destination_branch_id, 'destination_address_id', i.destination_address_id)
+      from delivery.transfer_manifest_items i where i.tenant_id = p.tenant_id and i.id = p.manifest_item_id));
+end $$;
+
 -- Keeps what a redirect of a parcel p is about to change. late: as delivery.redirects.late_at has it. -> its id. The parcel is locked.
 -- Fails: forbidden (app.require_tenant).
 create or replace function delivery.redirect_record(p delivery.deliveries, charged text, difference numeric, late text default null) returns uuid
@@ -10,14 +23,20 @@ declare
 begin
   perform app.require_tenant(p.tenant_id);
   insert into delivery.redirects (tenant_id, delivery_id, before, charged, difference, late_at, redirected_by)
-  values (p.tenant_id, p.id, jsonb_build_object('dropoff_address_id', p.dropoff_address_id, 'dropoff_snapshot', p.dropoff_snapshot,
-    'dropoff_zone_id', p.dropoff_zone_id, 'recipient', p.recipient, 'delivery_fee', p.delivery_fee, 'service_snapshot', p.service_snapshot,
-    'distance_km', p.distance_km, 'dropoff_warehouse_id', p.dropoff_warehouse_id, 'ordered_to_warehouse_id', p.ordered_to_warehouse_id, 'item', (
-      select jsonb_build_object('destination_branch_id', i.destination_branch_id, 'destination_address_id', i.destination_address_id)
-      from delivery.transfer_manifest_items i where i.tenant_id = p.tenant_id and i.id = p.manifest_item_id)),
-    redirect_record.charged, redirect_record.difference, late, app.user_id())
+  values (p.tenant_id, p.id, delivery.redirect_kept(p), redirect_record.charged, redirect_record.difference, late, app.user_id())
   returning id into v_id;
   return v_id;
+end $$;
+
+-- Keeps what a change of these orders' destination is about to change, since it is a redirect to those who have the parcels: the price is paid by
+-- wallet. changes: [{delivery_id, difference}]. The parcels are locked.
+create or replace function delivery.redirects_record(changes jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into delivery.redirects (tenant_id, delivery_id, before, charged, difference, redirected_by)
+  select p.tenant_id, p.id, delivery.redirect_kept(p), case when c.difference <> 0 then 'wallet' else 'none' end, c.difference, app.user_id()
+  from jsonb_to_recordset(changes) c (delivery_id uuid, difference numeric)
+  join delivery.deliveries p on p.tenant_id = app.tenant_id() and p.id = c.delivery_id;
 end $$;
 
 -- The redirects of a parcel since a moment, the oldest first, unless this reporter made one of them: then they know where it goes now.
@@ -55,6 +74,10 @@ begin
     dropoff_zone_id = (kept ->> 'dropoff_zone_id')::uuid,
     recipient = kept -> 'recipient',
     delivery_fee = fee,
+    -- Rows of before 1.9.1 have neither service nor units: a redirect changes none.
+    delivery_service_id = case when kept ? 'delivery_service_id' then (kept ->> 'delivery_service_id')::uuid else x.delivery_service_id end,
+    unit_size = case when kept ? 'unit_size' then (kept ->> 'unit_size')::numeric else x.unit_size end,
+    unit_size_source = case when kept ? 'unit_size_source' then kept ->> 'unit_size_source' else x.unit_size_source end,
     service_snapshot = kept -> 'service_snapshot',
     distance_km = (kept ->> 'distance_km')::numeric,
     dropoff_warehouse_id = (kept ->> 'dropoff_warehouse_id')::uuid,
@@ -65,6 +88,12 @@ begin
   update delivery.transfer_manifest_items i set destination_branch_id = (kept #>> '{item,destination_branch_id}')::uuid,
     destination_address_id = (kept #>> '{item,destination_address_id}')::uuid
   where i.tenant_id = p.tenant_id and i.id = p.manifest_item_id and jsonb_typeof(kept -> 'item') = 'object';
+  if p.manifest_item_id is not null then
+    perform delivery.manifest_event_add(p.manifest_id, 'destination_changed', jsonb_build_object('delivery_id', p.id,
+      'delivery_code', p.delivery_code, 'destination_branch_id', kept #> '{item,destination_branch_id}',
+      'destination_address_id', kept #> '{item,destination_address_id}', 'delivery_service_id', coalesce(kept ->> 'delivery_service_id',
+        p.delivery_service_id::text), 'price_difference', fee - p.delivery_fee), p.manifest_item_id);
+  end if;
   perform delivery.change_announce(array[p.id], what);
   if 'place' = any (what) then
     perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.redirected',
@@ -246,6 +275,6 @@ begin
   perform delivery.change_announce(array[p.id], '{amount}');
 end $$;
 
-grant execute on function delivery.redirect_record(delivery.deliveries, text, numeric, text), delivery.lock_redirected(uuid, timestamptz),
+grant execute on function delivery.redirect_record(delivery.deliveries, text, numeric, text), delivery.redirects_record(jsonb), delivery.lock_redirected(uuid, timestamptz),
   delivery.redirect_at_door(delivery.deliveries, jsonb), delivery.redirect_at_pickup(delivery.deliveries, jsonb),
   delivery.redirect_settle(uuid, uuid) to barid_caller;

@@ -1,7 +1,7 @@
 -- The place and the fee that held where a parcel was, of a report that comes after it was redirected. Functions are SECURITY DEFINER, since drivers
 -- neither redirect nor see the parcel of a leg; each names the caller's tenant.
 
--- What a redirect of a parcel p is about to change, as delivery.redirects.before keeps it.
+-- The state of a parcel p that a redirect is about to change, as delivery.redirects.before keeps it.
 create or replace function delivery.redirect_kept(p delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -275,6 +275,7 @@ begin
   perform delivery.change_announce(array[p.id], '{amount}');
 end $$;
 
-grant execute on function delivery.redirect_record(delivery.deliveries, text, numeric, text), delivery.redirects_record(jsonb), delivery.lock_redirected(uuid, timestamptz),
+grant execute on function delivery.redirect_record(delivery.deliveries, text, numeric, text), delivery.redirects_record(jsonb),
+  delivery.lock_redirected(uuid, timestamptz),
   delivery.redirect_at_door(delivery.deliveries, jsonb), delivery.redirect_at_pickup(delivery.deliveries, jsonb),
   delivery.redirect_settle(uuid, uuid) to barid_caller;

@@ -127,9 +127,9 @@ end $$;
 -- Receives a pending receipt: a movement of stock for each thing in the parcel, and the delivery's next step:
 --   inbound            the parcel lies in the warehouse; the next leg waits for a driver
 --   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open; what is back for
---                      good is returned, and its fee refunded by the policy in force
+--                      good is returned, and its fee refunded by the policy in force; what ends here is delivered, and its driver paid
 -- Where less than all came, or damaged, administrators and operations managers are notified.
--- The order and the family of its delivery are locked. Locks: the driver who brought it, numbers, wallets, stock.
+-- The order and the family of its delivery are locked. Locks: the driver who brought it, numbers, wallets, stock, what the driver earns.
 -- Fails: what receipt_fill fails with, serial_number_taken (a piece was booked in meanwhile, in another
 -- warehouse, or is damaged and set aside here: see warehousing.stock_receive).
 create or replace function warehousing.receipt_take(p_order uuid, details jsonb, notes text) returns void
@@ -137,12 +137,13 @@ language plpgsql security definer set search_path = '' as $$
 declare
   r warehousing.receiving_orders;
   d delivery.deliveries;
+  v_driver uuid;
   v_missing bigint;
   v_damaged bigint;
 begin
   select * into strict r from warehousing.receiving_orders o where o.tenant_id = app.tenant_id() and o.id = p_order for no key update;
-  perform delivery.lock_driver(a.driver_id) from delivery.open_assignments a
-  where a.tenant_id = r.tenant_id and a.delivery_id = r.delivery_id;
+  select a.driver_id into v_driver from delivery.open_assignments a where a.tenant_id = r.tenant_id and a.delivery_id = r.delivery_id;
+  perform delivery.lock_driver(v_driver);
   perform warehousing.receipt_fill(r, details);
   update warehousing.receiving_orders o set status = 'received', custody = 'in_warehouse', received_at = clock_timestamp(),
     received_by = app.user_id(), notes = coalesce(receipt_take.notes, o.notes)
@@ -161,6 +162,9 @@ begin
     where not exists (select from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id and x.status = 'delivered'
       and warehousing.brings_goods_back(x))),
     'receive', 'receiving_order', r.id);
+  -- Here its driver has brought it to its end.
+  perform money.driver_pay_accrue(x.id, v_driver) from delivery.deliveries x
+  where x.tenant_id = r.tenant_id and x.id = r.delivery_id and x.status = 'delivered' and d.status <> 'delivered';
   select coalesce(sum(i.quantity - i.received_quantity), 0), coalesce(sum(i.damaged_quantity), 0) into v_missing, v_damaged
   from warehousing.receiving_order_items i where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id;
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'receiving_order.received', 'source_module', 'warehousing',
@@ -225,7 +229,9 @@ begin
     join delivery.addresses_list a on a.id = w.address_id
     where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'returned' and w.tenant_id = d.tenant_id and w.id = r.warehouse_id;
   end if;
-  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
+  update delivery.assignments a set ended_at = clock_timestamp(), status = case
+    when exists (select from delivery.deliveries x where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'delivered') then 'completed'
+    else 'returned' end
   where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted');
 end $$;
 

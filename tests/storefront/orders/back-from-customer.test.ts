@@ -5,6 +5,7 @@ import { assign, checkAll, move, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
 import { newAddress } from "../../support/make.ts";
 import { newService } from "../../support/money.ts";
+import { payFor, perDelivery, setRule } from "../../support/driver-pay.ts";
 import { receiptOf, receive, received } from "../../support/back-from-customer.ts";
 import { approveOrder, bring, newSplitShop, whereabouts } from "../../support/order-goods.ts";
 import { placeOrder, standing } from "../../support/orders.ts";
@@ -104,9 +105,10 @@ test("nothing is expected of a return to another address, or of one that is undo
   await checkAll(tenant);
 });
 
-test("goods are stock of whichever warehouse the driver brings them into, and no parcel lies there", async () => {
+test("goods are stock of whichever warehouse the driver brings them into, no parcel lies there, and the driver is paid", async () => {
   const all = await received(3);
   const { shop, tenant } = all;
+  await setRule(tenant, perDelivery(500));
   const there = await newWarehouse(tenant);
   const bin = await newBin(tenant, there, { is_default_receiving: true });
   const { body: { id: back } } = await all.order(2);
@@ -117,6 +119,9 @@ test("goods are stock of whichever warehouse the driver brings them into, and no
   const [row] = await sql`select status, current_warehouse_id as at from delivery.deliveries
     where id = ${back}`;
   expect(row).toEqual({ status: "delivered", at: null });
+  const [carried] = await sql`select status from delivery.assignments where delivery_id = ${back}`;
+  expect(carried.status).toBe("completed");
+  expect(await payFor(back)).toMatchObject([{ driver_id: tenant.driver.id, amount: 500 }]);
   await checkAll(tenant);
 });
 

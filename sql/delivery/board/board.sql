@@ -93,7 +93,7 @@ end $$;
 -- Drivers who are on duty or have stops left, by name; with zone_id those who go there. unassigned: what waits for a driver; a parcel that is
 -- sent back waits as its return, and its first delivery for nobody. What is unassigned or late is in a
 -- zone when it is fetched there or, being late, goes there; searching and failed_to_assign count automatic assignments
--- likewise. late: past promised_at or deliver_before, and not yet ended. A driver: see delivery.board_drivers. to_reassign: see
+-- likewise. late: past promised_at or deliver_before, not yet ended, and not sent back. A driver: see delivery.board_drivers. to_reassign: see
 -- delivery.board_to_reassign.
 -- SECURITY DEFINER, since the office sees all of its tenant anyway and the policies of so many rows cost more than the rows: every
 -- statement names the caller's tenant.
@@ -140,12 +140,14 @@ begin
       and d.parent_id is null and d.status in ('pending', 'assigned', 'accepted', 'picked_up', 'in_transit', 'failed')
       and (d.promised_at is not null or d.deliver_before is not null)
       and (v_zone is null or v_zone in (d.pickup_zone_id, d.dropoff_zone_id)))
-  select json_build_object('total', (select count(*) from late), 'deliveries', coalesce(json_agg(delivery.on_board(d, (
+  select json_build_object('total',
+      (select count(*) from late) - (select count(*) from late l where l.id = any (v_sent_back)),
+    'deliveries', coalesce(json_agg(delivery.on_board(d, (
         select a.driver_id from delivery.assignments a
         where a.tenant_id = d.tenant_id and a.delivery_id in (
           select l.id from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id union all select d.id)
           and a.status in ('pending', 'assigned', 'accepted') limit 1)) order by least(d.promised_at, d.deliver_before), d.id), '[]')) into v_late
-  from (select * from late l order by least(l.promised_at, l.deliver_before), l.id limit 50) d;
+  from (select * from late l where l.id <> all (v_sent_back) order by least(l.promised_at, l.deliver_before), l.id limit 50) d;
 
   select count(*) filter (where s.status = 'searching'), count(*) filter (where s.status = 'failed') into v_searching, v_failed
   from delivery.driver_searches s

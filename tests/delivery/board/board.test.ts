@@ -218,3 +218,19 @@ test("late is what is alive past its promised time or its window, the longest fi
   expect(late.deliveries.map(({ id, driver_id }: Record<string, string>) => [id, driver_id]))
     .toEqual([[windowed.id, null], [promised.id, fresh.driver.id]]);
 });
+
+test("a parcel that is sent back is not late, until its return is cancelled", async () => {
+  const fresh = await newTenant();
+  const yard = await newYard(fresh);
+  const { id } = await newPackage(yard);
+  await sql`update delivery.deliveries set promised_at = now() - interval '1 hour' where id = ${id}`;
+  const late = async () => {
+    const { total, deliveries } = (await board("", fresh)).late;
+    return [total, deliveries.map((one: { id: string }) => one.id)];
+  };
+  expect(await late()).toEqual([1, [id]]);
+  const back = await sentBackBy(yard, id, "operational-return");
+  expect(await late()).toEqual([0, []]);
+  await moves(fresh.ops, back.id, ["cancel", { reason: "no" }]);
+  expect(await late()).toEqual([1, [id]]);
+});

@@ -48,6 +48,15 @@ begin
   for update;
 end $$;
 
+-- The time at which a key was first used, by a call that did not come to its end: its work is of then. Null without a key.
+create or replace function private.idempotency_since(operation text, key text) returns timestamptz
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select k.created_at from app.idempotency_keys k
+    where k.scope = private.idempotency_scope() and k.operation = idempotency_since.operation and k.key = idempotency_since.key);
+end $$;
+
 -- Remembers the answer, and gives back the one that stands: of two calls under one key that both came to
 -- the end, the first to store its answer answers for both.
 create or replace function private.idempotency_store(operation text, key text, answer jsonb) returns jsonb
@@ -82,8 +91,8 @@ begin
   return v_count;
 end $$;
 
-grant execute on function private.idempotency_scope(), private.idempotency_claim(text, text, jsonb, text),
-  private.idempotency_hold(text, text), private.idempotency_store(text, text, jsonb), private.idempotency_forget(text, text) to barid_caller;
+grant execute on function private.idempotency_scope(), private.idempotency_claim(text, text, jsonb, text), private.idempotency_hold(text, text),
+  private.idempotency_since(text, text), private.idempotency_store(text, text, jsonb), private.idempotency_forget(text, text) to barid_caller;
 
 -- Claims the Idempotency-Key of a call in several steps (`key`), if it has one: the answer of an earlier call, or null.
 -- Fails: idempotency_conflict.

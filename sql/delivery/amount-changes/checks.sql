@@ -7,6 +7,14 @@ begin
   return d.picked_up_at is not null or d.status not in ('draft', 'pending', 'assigned', 'accepted');
 end $$;
 
+-- True for a parcel p that waits for another driver while the one who picked it up has it still: it has come into no warehouse since.
+create or replace function delivery.waits_on_the_road(p delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return p.status in ('pending', 'assigned', 'accepted') and p.picked_up_at is not null and p.current_warehouse_id is null
+    and not delivery.leaves_warehouse(p);
+end $$;
+
 -- True for a parcel p that is delivered, cancelled, or back for good. A staged parcel that is returned has not
 -- ended while its second leg waits to be received in the warehouse: it sets out again. SECURITY DEFINER: an owner sees neither
 -- legs nor receipts. Fails: forbidden (app.require_tenant).

@@ -75,6 +75,9 @@ begin
     end if;
   end if;
   perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
+  if delivery.waits_on_the_road(d) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'cancelled', 'text_key', 'reason_on_the_road'));
+  end if;
   select l.status into v_under_way from delivery.deliveries l
   where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.status not in ('draft', 'pending', 'assigned', 'accepted') limit 1;
   if found then

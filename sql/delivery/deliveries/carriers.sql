@@ -31,6 +31,20 @@ begin
   perform from delivery.drivers r where r.tenant_id = v_tenant and r.user_id = driver for no key update;
 end $$;
 
+-- The same for the drivers who have these deliveries, or legs of them, in one order.
+create or replace function delivery.lock_drivers_of(delivery_ids uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  perform from delivery.drivers r
+  where r.tenant_id = v_tenant and r.user_id in (
+    select a.driver_id from delivery.open_assignments a
+    join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+    where a.tenant_id = v_tenant and (d.id = any (delivery_ids) or d.parent_id = any (delivery_ids)))
+  order by r.user_id for no key update;
+end $$;
+
 -- The live assignment of a delivery: the caller's own, or for operations whoever has it; null when nobody does. Its driver is locked.
 -- Fails: assignment_ended {delivery_ids, status} (the caller had it: it has ended, or the office has given it to somebody else),
 -- forbidden (the caller neither carries it nor sends those who do).

@@ -102,14 +102,14 @@ begin
     c (item_id, name, sku, quantity, weight, length, width, height, returned_item_id, position);
 end $$;
 
--- A draft becomes an order: its fee is charged, a staged one gets its legs. The delivery is locked and pending.
+-- A draft becomes an order: a staged one gets its legs, and its fee is charged, codes before wallets. The delivery is locked and pending.
 create or replace function delivery.delivery_confirm(d delivery.deliveries) returns void
 language plpgsql set search_path = '' as $$
 begin
-  perform money.delivery_fee_charge(d.id);
   if d.staging_warehouse_id is not null then
     perform delivery.delivery_legs_create(array[d.id], d.staging_warehouse_id);
   end if;
+  perform money.delivery_fee_charge(d.id);
 end $$;
 
 -- Makes a delivery. {delivery_service_id, payer_type, payment_method, pickup and dropoff (see delivery_place), customer_id?,

@@ -2,6 +2,7 @@
 -- -> {import_id, cancelled: how many by this call, left: those that are not cancelled, by line, each with its refusal [{delivery_id, delivery_code,
 -- status, code, params}]}
 -- A parcel that a warehouse has begun with is left: it would go back, and its goods are locked before wallets, which the first refund holds.
+-- Locks: the import, the deliveries by id, for operations the drivers who would be freed, the wallets of senders, what each cancellation locks.
 -- Fails: import_not_found.
 create or replace function delivery.import_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -23,6 +24,9 @@ begin
     join delivery.deliveries d on d.tenant_id = l.tenant_id and d.id = l.delivery_id and d.status <> 'cancelled'
     where l.tenant_id = v_import.tenant_id and l.import_id = v_import.id order by l.line);
   perform delivery.lock_deliveries(v_deliveries);
+  if app.has_permission('manage:operations:tenant') then
+    perform delivery.lock_drivers_of(v_deliveries);
+  end if;
   select array_agg(distinct s.id) into v_senders
   from delivery.deliveries d cross join unnest(array[d.customer_id, d.institution_user_id]) s (id)
   where d.tenant_id = v_import.tenant_id and d.id = any (v_deliveries) and d.payment_method = 'wallet';

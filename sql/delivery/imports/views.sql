@@ -10,7 +10,7 @@ select i.id, i.created_at,
 from delivery.delivery_imports i
 cross join lateral (
   select count(*) as imported, count(*) filter (where d.status = 'cancelled') as cancelled,
-    count(*) filter (where d.status in ('draft', 'pending', 'assigned', 'accepted')) as cancellable
+    count(*) filter (where d.status in ('draft', 'pending', 'assigned', 'accepted') and d.picked_up_at is null) as cancellable
   from delivery.delivery_import_lines l join delivery.deliveries d on d.tenant_id = l.tenant_id and d.id = l.delivery_id
   where l.tenant_id = i.tenant_id and l.import_id = i.id) c;
 

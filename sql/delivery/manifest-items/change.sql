@@ -109,7 +109,7 @@ begin
     when i.status = 'void' then 'item_void'
     when d.id is null then 'item_has_no_order'
     when d.status in ('delivered', 'returned', 'cancelled') then 'delivery_ended'
-    when d.status not in ('pending', 'assigned', 'accepted') or exists (
+    when d.status not in ('pending', 'assigned', 'accepted') or delivery.waits_on_the_road(d) or exists (
       select from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id
         and l.status not in ('draft', 'pending', 'assigned', 'accepted')) or delivery.return_under_way(d.id) is not null then 'delivery_already_picked_up'
     when exists (select from integration.carrier_shipments c

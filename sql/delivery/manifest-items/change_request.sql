@@ -26,7 +26,8 @@ begin
     perform delivery.require_manifest_service(v_service);
   end if;
   if not v_dry_run and jsonb_array_length(input -> 'item_ids') > (input ->> 'orders_max')::integer then
-    return jsonb_build_object('pending', input -> 'item_ids', 'destination', v_destination, 'since', now(),
+    return jsonb_build_object('pending', input -> 'item_ids', 'destination', v_destination,
+      'since', coalesce(private.idempotency_since(app.request_setting('operation'), v_key), now()),
       'asker', jsonb_build_object('userId', app.user_id(), 'tenantId', app.tenant_id()));
   end if;
   return delivery.manifest_changes_outcome(jsonb_build_object('idempotency_key', v_key, 'item_ids', input -> 'item_ids')
@@ -36,7 +37,8 @@ end $$;
 -- The outcome of a request, in the order the items were sent.
 -- {item_ids, changed: [{item_id, price_difference}], failures: [{item_id, code, params?}], since?, idempotency_key?}
 -- -> {changed: [{item_id, delivery, price_difference}], failed: [{item_id, code, params}]}
--- Of an item whose batch got lost the history says whether the caller changed it since; else it is order_change_interrupted.
+-- Of an item whose batch got lost the history says whether the caller changed it since; else it is order_change_interrupted. One that was changed
+-- by an earlier run of the same batch, whose answer got lost, goes there already: the history has what that cost.
 create or replace function delivery.manifest_changes_outcome(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -50,14 +52,14 @@ begin
     union all
     select f.item_id, null, f.code, f.params from jsonb_to_recordset(input -> 'failures') f (item_id uuid, code text, params jsonb)
   ), asked as (
-    select a.place, a.id, coalesce(s.price_difference, e.price_difference) as price_difference, s.params,
+    select a.place, a.id, coalesce(nullif(s.price_difference, 0), e.price_difference, s.price_difference) as price_difference, s.params,
       case when s.item_id is null and e.price_difference is null then 'order_change_interrupted' else s.code end as code,
       d.id as delivery_id, d.delivery_code, d.status
     from unnest(app.uuids(input -> 'item_ids')) with ordinality a (id, place)
     left join said s on s.item_id = a.id
     left join lateral (
       select (h.payload ->> 'price_difference')::numeric as price_difference from delivery.transfer_manifest_events h
-      where s.item_id is null and h.tenant_id = app.tenant_id() and h.manifest_item_id = a.id and h.event_type = 'destination_changed'
+      where s.code is null and h.tenant_id = app.tenant_id() and h.manifest_item_id = a.id and h.event_type = 'destination_changed'
         and h.created_at >= v_since and h.actor_id is not distinct from app.user_id()
       order by h.id desc limit 1) e on true
     left join delivery.transfer_manifest_items i on i.id = a.id

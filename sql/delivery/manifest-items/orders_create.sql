@@ -17,7 +17,7 @@ end $$;
 -- price cannot be found or whose wallet is short fails alone and stays received. All of them fail where the destination is gone.
 -- Fails: conflict (a delivery has a reserved number, as after a restore that set the counter back).
 -- Locks: the destination (for key share), manifests by id (shared: two batches of one manifest run side by side), items by id,
--- the default driver who gets what is made, wallets by id.
+-- the default driver who gets what is made, the counter of codes where legs are made, wallets by id.
 create or replace function delivery.manifest_orders_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

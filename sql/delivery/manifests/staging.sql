@@ -10,13 +10,14 @@ begin
     where tenancy.manifest_settings() -> 'allow_warehouse_staging_without_assigned_driver' = 'true');
 end $$;
 
--- Holds that driver, if there is one, before numbers are taken and wallets locked: the order of locks has the driver
+-- Holds that driver, if there is one, and the counter of the codes that legs get, before wallets are locked: the order of locks has both
 -- first, and orders are paid before their legs exist. Called where manifest orders are made.
 create or replace function delivery.lock_staging_driver() returns void
 language plpgsql set search_path = '' as $$
 begin
   if delivery.staging_warehouse() is not null then
     perform from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = delivery.staging_driver() for no key update;
+    perform app.lock_numbers('delivery_code', true);
   end if;
 end $$;
 

@@ -119,12 +119,16 @@ begin
 end $$;
 
 -- Lets the deliveries that have not ended follow the map where a zone was or is: a job does it, since writers of deliveries hold these, and
--- wait for the map, while this holds the map and would wait for them.
+-- wait for the map, while this holds the map and would wait for them. Writers who had read an address of the map before, and commit after the job,
+-- have ended when it runs once more: no statement of theirs may take so long.
 create or replace function delivery.zones_find_deliveries(was delivery.zones, became delivery.zones) returns void
 language plpgsql set search_path = '' as $$
+declare
+  v_boxes jsonb := jsonb_build_object('boxes', jsonb_build_array(
+    jsonb_build_array(was.west, was.south, was.east, was.north), jsonb_build_array(became.west, became.south, became.east, became.north)));
 begin
-  perform app.job_add('delivery.zones_follow', jsonb_build_object('boxes', jsonb_build_array(
-    jsonb_build_array(was.west, was.south, was.east, was.north), jsonb_build_array(became.west, became.south, became.east, became.north))));
+  perform app.job_add('delivery.zones_follow', v_boxes);
+  perform app.job_add('delivery.zones_follow', v_boxes, run_at => now() + interval '2 minutes');
 end $$;
 
 -- A zone as lists and answers show it. Fails: zone_not_found.

@@ -8,7 +8,7 @@ import {
   newGround,
   path as deliveries,
 } from "../../support/deliveries.ts";
-import { jobsDone } from "../../support/jobs.ts";
+import { jobsDone, runJobs } from "../../support/jobs.ts";
 import { newAddress, newProcessingPoint } from "../../support/make.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { confine } from "../../support/redirects.ts";
@@ -134,4 +134,20 @@ test("orders and changes of the map at the same moment leave no delivery with a 
     join delivery.addresses a on a.id = d.dropoff_address_id
     where d.tenant_id = ${tenant.id} and d.dropoff_zone_id is distinct from a.zone_id`;
   expect(wrong).toEqual([]);
+});
+
+test("a delivery that was being written when the map changed follows two minutes later", async () => {
+  const one = await zone("Late");
+  const { id } = await newDelivery(ground, { dropoff_address_id: to });
+  await jobsDone(tenant.id);
+  expect(await zoneOf(id)).toBe(one);
+  // As a call leaves it that had read the address before the change and ended after the first job.
+  await sql`update delivery.deliveries set dropoff_zone_id = null where id = ${id}`;
+  const [{ count }] = await sql`with due as (
+      update app.jobs set run_at = now() where tenant_id = ${tenant.id} and kind = 'delivery.zones_follow'
+        and status = 'queued' returning run_at)
+    select count(*)::int from due`;
+  expect(count).toBeGreaterThan(0);
+  await runJobs("delivery", tenant.id);
+  expect(await zoneOf(id)).toBe(one);
 });

@@ -18,6 +18,7 @@ const others = {
 
 /** How each is called with the tenant $1 and, as JSON, a row $2 of it, and the table that the row is of. */
 const calls: Record<string, { of: string; call: string }> = {
+  "delivery.is_sent_back": { of: "delivery.deliveries", call: "r" },
   "delivery.warehouse_name": { of: "warehousing.warehouses", call: "$1, r.id" },
   "delivery.warehouse_place": { of: "warehousing.warehouses", call: "$1, r.id, '{}'" },
   "delivery.ways_ahead": { of: "delivery.deliveries", call: "$1, array[r.id]" },

@@ -13,6 +13,8 @@ interface Begun {
   shipment_id: string;
   claim_token: string;
   credentials: string | null;
+  /** An earlier call may have booked it at the carrier, whatever this one hears. */
+  again: boolean;
   delivery: Parcel;
 }
 
@@ -46,7 +48,7 @@ export async function book(
       ...keyed,
       shipment_id,
       claim_token,
-      keep: !said,
+      keep: begun.again || !said,
     });
     throw asRefusal(error);
   }

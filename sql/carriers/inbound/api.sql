@@ -74,6 +74,18 @@ begin
   perform delivery.outcome_record(d, 'delivered');
 end $$;
 
+-- Expects what a carrier brings back in its warehouse, `home` or the one that it left; a first leg that is with its sender again ends its parcel.
+create or replace function integration.carrier_brings_back(d delivery.deliveries, home uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if home is not null or delivery.returns_to_warehouse(d) then
+    perform warehousing.receipt_expect(d.id, home, true);
+  end if;
+  if home is null and not delivery.leaves_warehouse(d) then
+    perform delivery.delivery_returned_for_good(d.id);
+  end if;
+end $$;
+
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
 -- or null when the carrier's says nothing to us. Each event_id counts once. One from before the carrier's last, or from before a warehouse
 -- received the delivery from it, is too late and moves nothing. Delivered, the cash that the carrier was
@@ -124,8 +136,8 @@ begin
     v_home := d.pickup_warehouse_id;
     v_moves := case when d.status = 'in_transit' then '{}'::text[] else integration.moves_to(d.delivery_flow, d.status, 'in_transit') end;
   end if;
-  -- It lies with us and goes back to its sender: whatever the carrier has in hand, it is not this parcel.
-  if v_status <> 'cancelled' and delivery.return_under_way(delivery.parcel_of(d)) is not null then
+  -- It lies with us and goes back to its sender, or is there again: whatever the carrier has in hand, it is not this parcel.
+  if v_status <> 'cancelled' and d.id is not null and delivery.is_sent_back(d) then
     v_moves := null;
   end if;
   v_outcome := case
@@ -168,8 +180,8 @@ begin
     if d.status = 'returned' or d.status = 'failed' and v_status = 'in_transit' or v_status = 'delivered' then
       perform warehousing.receipts_withdraw(d.id);
     end if;
-    if v_status = 'returned' and (v_home is not null or delivery.returns_to_warehouse(d)) then
-      perform warehousing.receipt_expect(d.id, v_home, true);
+    if v_status = 'returned' then
+      perform integration.carrier_brings_back(d, v_home);
     end if;
     if v_status = 'delivered' then
       perform integration.carrier_delivers(s, d);
@@ -221,7 +233,8 @@ end $$;
 grant execute on function integration.carrier_secret(text, uuid), integration.carrier_report(text, uuid, jsonb) to barid_api;
 
 -- The functions' own login (barid_api) and functions alone call these.
-revoke execute on function integration.cancelled_is_carried(integration.carrier_shipments,delivery.deliveries,text),
+revoke execute on function integration.carrier_brings_back(delivery.deliveries,uuid),
+  integration.cancelled_is_carried(integration.carrier_shipments,delivery.deliveries,text),
   integration.carrier_delivers(integration.carrier_shipments,delivery.deliveries),
   integration.carrier_events_purge(),
   integration.carrier_report(text,uuid,jsonb),

@@ -4,7 +4,7 @@
 -- Every step locks in one order: the key, the delivery, its shipment.
 
 -- Claims a delivery for booking. {delivery_id, carrier_code, collects_cash (whether the carrier does), key?}
--- -> {answer} when it is booked already, else {shipment_id, claim_token, credentials, delivery}
+-- -> {answer} when it is booked already, else {shipment_id, claim_token, credentials, delivery, again: an earlier call may have booked it at the carrier}
 -- Fails: delivery_not_found, carrier_not_found, carrier_not_enabled, delivery_not_external, delivery_not_bookable,
 -- delivery_goes_in_legs, return_under_way, goods_not_picked, amount_is_for_part, carrier_collects_no_cash, sender_cash_not_collected,
 -- shipment_with_other_carrier, shipment_in_progress, idempotency_conflict.
@@ -17,6 +17,7 @@ declare
   d delivery.deliveries;
   c integration.carriers;
   s integration.carrier_shipments;
+  v_again boolean;
 begin
   if v_answer is not null then
     return jsonb_build_object('answer', v_answer, 'remembered', true);
@@ -61,13 +62,14 @@ begin
   perform storefront.require_order_picked(d.id);
   -- A carrier hands over the whole.
   perform delivery.require_amount_for_whole(delivery.parcel_terms(d));
-  if s.id is null then
+  v_again := s.id is not null;
+  if not v_again then
     insert into integration.carrier_shipments (tenant_id, delivery_id, carrier_code, cash_due)
     values (v_tenant, d.id, c.code, integration.cash_for_carrier(d, (input ->> 'collects_cash')::boolean))
     returning * into s;
   end if;
   update integration.carrier_shipments t set claim_token = gen_random_uuid(), claimed_at = now() where t.id = s.id returning t.* into s;
-  return jsonb_build_object('shipment_id', s.id, 'claim_token', s.claim_token, 'credentials', v_credentials,
+  return jsonb_build_object('shipment_id', s.id, 'claim_token', s.claim_token, 'credentials', v_credentials, 'again', v_again,
     'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'recipient', d.recipient,
       'pickup', d.pickup_snapshot, 'dropoff', d.dropoff_snapshot, 'package_details', d.package_details, 'unit_size', d.unit_size,
       'cash_due', s.cash_due, 'currency', d.currency, 'notes', d.notes));
@@ -123,7 +125,18 @@ begin
   end loop;
 end $$;
 
-grant execute on function integration.shipments_end(uuid[]) to barid_caller;
+-- Ends the bookings of these deliveries, which go back to their sender: those whose carrier has brought the parcel back at once, the others by a job
+-- that asks the carrier (integration.withdraw_begin). SECURITY DEFINER: staff of a warehouse see no bookings. Locks as integration.shipments_end.
+create or replace function integration.shipments_withdraw(deliveries uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform integration.shipments_end(deliveries);
+  perform app.job_add('carriers.shipment_withdraw', jsonb_build_object('shipment_id', s.id), s.id::text)
+  from integration.carrier_shipments s
+  where s.tenant_id = app.tenant_id() and s.delivery_id = any (deliveries) and s.status <> 'cancelled' and delivery.booking_binds(s);
+end $$;
+
+grant execute on function integration.shipments_end(uuid[]), integration.shipments_withdraw(uuid[]) to barid_caller;
 
 -- {shipment} as the API returns it.
 create or replace function integration.shipment_to_json(s integration.carrier_shipments) returns jsonb

@@ -16,7 +16,7 @@ begin
     perform app.fail('shipment_not_found');
   elsif s.status in ('booking', 'cancelling') and integration.claim_holds(s) then
     perform app.fail('shipment_in_progress');
-  elsif d.status not in ('pending', 'assigned', 'accepted', 'cancelled') then
+  elsif d.status not in ('pending', 'assigned', 'accepted', 'cancelled') and not delivery.is_sent_back(d) then
     perform app.fail('delivery_not_bookable', jsonb_build_object('status', d.status));
   end if;
   update integration.carrier_shipments t set status = 'cancelling', claim_token = gen_random_uuid(), claimed_at = now()

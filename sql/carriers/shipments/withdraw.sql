@@ -1,4 +1,4 @@
--- Bookings of cancelled deliveries: their carriers hear of it from a job, since who cancels a delivery does not wait for a carrier.
+-- Bookings of deliveries that were cancelled or sent back: their carriers hear of it from a job, since who does that does not wait for a carrier.
 
 -- Queues the cancelling of the booking of a delivery that was cancelled, by whomever. One that is being booked at this moment is cancelled by
 -- the same job, which is tried again until that claim has ended. One whose parcel the carrier has brought back has nothing to cancel. SECURITY
@@ -22,7 +22,8 @@ drop trigger if exists bookings_follow on delivery.deliveries;
 create trigger bookings_follow after update of status on delivery.deliveries
   for each row when (new.status = 'cancelled' and old.status <> 'cancelled') execute function integration.bookings_follow_deliveries();
 
--- Claims a booking for cancelling, for the job. Null: it has ended, or its delivery is not cancelled. -> as integration.cancel_claim
+-- Claims a booking for cancelling, for the job. Null: it has ended, or its delivery is neither cancelled nor sent back, as after the cancellation of
+-- its return. -> as integration.cancel_claim
 -- Locks the delivery, then the shipment. Fails: shipment_in_progress (it is being booked or cancelled at this moment).
 create or replace function integration.withdraw_begin(shipment uuid) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -34,7 +35,7 @@ begin
   perform set_config('app.tenant_id', s.tenant_id::text, true);
   select t.* into d from delivery.deliveries t where t.tenant_id = s.tenant_id and t.id = s.delivery_id for no key update;
   -- Read again: what was booked or cancelled while this waited counts.
-  if d.status is distinct from 'cancelled' or not exists (
+  if d.status is distinct from 'cancelled' and not delivery.is_sent_back(d) or not exists (
       select from integration.carrier_shipments t where t.id = withdraw_begin.shipment and t.status <> 'cancelled') then
     return null;
   end if;

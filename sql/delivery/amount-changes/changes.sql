@@ -47,6 +47,9 @@ begin
   returning * into strict d;
   update delivery.deliveries x set label_outdated = true where x.tenant_id = c.tenant_id and x.parent_id = c.delivery_id;
   perform delivery.change_announce(array[c.delivery_id], '{amount}');
+  -- A carrier that has brought it back would fetch it again for the amount of before.
+  perform integration.shipments_end(c.delivery_id || array(
+    select l.id from delivery.deliveries l where l.tenant_id = c.tenant_id and l.parent_id = c.delivery_id));
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.amount_changed',
     'entity_type', 'delivery', 'entity_id', d.id, 'event_data', jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code,
       'amount_change_id', c.id, 'old_cod_amount', c.old_cod_amount, 'new_cod_amount', c.new_cod_amount, 'currency', c.currency,

@@ -52,7 +52,19 @@ begin
   return v_return;
 end $$;
 
--- The same for many parcels at once: those that are sent back, each with its return.
+-- True for a delivery whose parcel is on its way back by an operational return, or has come back by one. SECURITY DEFINER: functions of carriers
+-- ask, outside any request. Fails: forbidden (app.require_tenant).
+create or replace function delivery.is_sent_back(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(d.tenant_id);
+  return delivery.return_under_way(delivery.parcel_of(d)) is not null or d.status = 'returned' and exists (
+    select from delivery.deliveries r
+    where r.tenant_id = d.tenant_id and r.original_delivery_id = delivery.parcel_of(d) and r.delivery_flow = 'operational_return'
+      and r.status = 'delivered');
+end $$;
+
+-- The returns under way of many parcels at once: those that are sent back, each with its return.
 create or replace function delivery.returns_under_way(parcels uuid[]) returns table (parcel uuid, return_id uuid)
 language plpgsql stable security definer set search_path = '' as $$
 #variable_conflict use_column
@@ -149,9 +161,9 @@ begin
     where e.tenant_id = v_tenant and e.delivery_id = any (v_beside) and e.status = 'open' and jsonb_array_length(e.items) > 0);
 end $$;
 
-grant execute on function delivery.return_under_way(uuid), delivery.returns_under_way(uuid[]), delivery.has_unresolved_exception(uuid),
-  delivery.with_unresolved_exception(uuid[]), delivery.leaves_as_it_is(delivery.deliveries), delivery.is_prepared(delivery.deliveries),
-  delivery.has_item_exception_beside(delivery.deliveries) to barid_caller;
+grant execute on function delivery.return_under_way(uuid), delivery.is_sent_back(delivery.deliveries), delivery.returns_under_way(uuid[]),
+  delivery.has_unresolved_exception(uuid), delivery.with_unresolved_exception(uuid[]), delivery.leaves_as_it_is(delivery.deliveries),
+  delivery.is_prepared(delivery.deliveries), delivery.has_item_exception_beside(delivery.deliveries) to barid_caller;
 
 -- Fails: return_under_way {return_delivery_id}.
 create or replace function delivery.require_no_return(d delivery.deliveries) returns void

@@ -106,6 +106,8 @@ begin
     -- No driver is looked for who would bring it on.
     update delivery.driver_searches s set status = 'off', next_attempt_at = null
     where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status in ('searching', 'failed');
+    -- Nor does a carrier come for it.
+    perform integration.shipments_withdraw(array[d.id]);
   end if;
   v_made := delivery.operational_return_make(d, input);
   perform delivery.operational_return_shelve(v_made.id, v_made.picks);

@@ -112,6 +112,8 @@ begin
       and delivery.recipient_corrected(p.recipient, redirect_write.recipient) <> p.recipient then 'recipient' end,
     case when priced.delivery_fee <> p.delivery_fee then 'amount' end], null));
   perform delivery.routes_remeasure(v_family);
+  -- A carrier that has brought it back would bring it to the place of before.
+  perform integration.shipments_end(v_family);
   -- The driver did not refuse it, and the office has not taken it in hand: the search for another one begins anew.
   if unassigned <> '{}' and (delivery.auto_assignment_settings()).enabled and delivery.is_auto_assignable(p) then
     perform delivery.searches_begin(array[p.id]);

@@ -1,5 +1,6 @@
 /** A booking whose carrier has brought the parcel back into a warehouse binds nobody: it is booked again, or goes another way. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { change } from "../../support/amount-changes.ts";
 import { booked, collectionsOf, enable, givenToCarrier, report } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
@@ -36,6 +37,11 @@ const bookingsOf = async (id: string) =>
 const ended = async (id: string) =>
   (await sql`select from integration.system_events
     where entity_id = ${id} and event_type = 'shipment.cancelled'`).length;
+
+/** Cash that a carrier may hold, of a delivery that it reports in vain. */
+const unbooked = async (id: string) =>
+  (await sql`select event_data -> 'amount' as amount from integration.system_events
+    where entity_id = ${id} and event_type = 'carrier_cash.unbooked'`).map(({ amount }) => amount);
 
 /** Brought back by its carrier and received: it waits in the warehouse. */
 async function back(id: string): Promise<string> {
@@ -131,8 +137,24 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])("%s", (kind) => {
     const to = await newAddress(tenant);
     expect(await redirect(tenant.ops, id, to)).toFailWith(409, "shipment_booked");
     const other = await kinds[kind]();
-    await back(other);
+    const number = await back(other);
     expect(await redirect(tenant.ops, other, to)).toSucceed(200);
+    expect([await bookingsOf(other), await ended(other)]).toEqual([["cancelled"], 1]);
+    expect(await says(number, "delivered")).toBe("unknown_shipment");
+    expect(await statusOf(other)).toBe("pending");
+  });
+
+  test("owes another amount, which its carrier was not asked for", async () => {
+    const id = await kinds[kind]();
+    const number = await back(id);
+    expect(await change(tenant.ops, id, 5_000)).toSucceed(201);
+    expect([await bookingsOf(id), await ended(id)]).toEqual([["cancelled"], 1]);
+    await ready(id);
+    for (const status of ["in_transit", "delivered"]) {
+      expect(await says(number, status)).toBe("unknown_shipment");
+    }
+    expect(await statusOf(id)).toBe("pending");
+    expect(await unbooked(id)).toEqual([9_000]);
   });
 });
 

@@ -154,3 +154,10 @@ test("a report `delivered` that was wrong is undone, and the booking binds again
   expect(await answerBy(token, { note })).toFailWith(409, "tracking_answers_closed");
   expect((await followed(token)).carrier).toEqual(carrier);
 });
+
+test("brought back to its sender it ends the parcel, and what was to follow is not to come", async () => {
+  const { id, a, b, number } = await firstLegGiven();
+  await says(number, "picked_up", "returned");
+  expect([await statusOf(a), await statusOf(id), await statusOf(b)])
+    .toEqual(["returned", "returned", "cancelled"]);
+});

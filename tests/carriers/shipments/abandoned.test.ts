@@ -109,3 +109,19 @@ test("one that the carrier has, and does not let go, is booked under the carrier
   });
   expect(await ending({ cancelled: true })).toMatchObject({ status: "cancelled" });
 });
+
+test("one that the carrier refuses at the second call may have been booked by the first, and is found by the third", async () => {
+  const { id } = await newAbandoned();
+  const [{ id: shipment }] =
+    await sql`select id from integration.carrier_shipments where delivery_id = ${id}`;
+  await carrier({ credentials: { login_id: "refuse" } });
+  expect(await book(id)).toFailWith(409, "carrier_refused");
+  expect(
+    (await sql`select id, status from integration.carrier_shipments where delivery_id = ${id}`)[0],
+  )
+    .toEqual({ id: shipment, status: "booking" });
+  await carrier({ credentials: { login_id: "fine" } });
+  const answer = await book(id);
+  expect(answer).toSucceed(200);
+  expect(answer.body.shipment.id).toBe(shipment);
+});

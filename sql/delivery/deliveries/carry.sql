@@ -138,7 +138,8 @@ begin
   v_cash := delivery.cash_summary(money.cash_to_take(d, 'dropoff'));
   perform delivery.move_reported(d, input, delivery.brought_to(d));
   if v_transferred and not warehousing.transfer_ends(d) then
-    perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
+    -- A photo of this warehouse proves nothing of the door that is still to come.
+    perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
     perform warehousing.transfer_arrives(d.id);
     perform delivery.assignment_end(a, 'completed');
     return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);

@@ -103,9 +103,9 @@ end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner, the driver's pay; and in a
 -- warehouse the parcel's receipt. What was only brought to another warehouse waits there: -> pending.
--- {id, proof?, proof_field?, result?, amount_change_id?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?}
+-- {id, proof?, proof_field?, result?, amount_change_id?, ordered_into?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?}
 -- -> {delivery, cash}; proof_field: the name by which the caller sent the proof, for refusals; result: of delivery.delivery_outcome;
--- amount_change_id: as delivery.outcome_record keeps it
+-- amount_change_id: as delivery.outcome_record keeps it; ordered_into: the warehouse in which it was to end before it was brought to another one
 -- Fails: delivery_not_found, forbidden, invalid_status_transition (also on the road by waybill), invalid_occurred_at, invalid_proof_url,
 -- delivery_proof_required, amount_is_for_part (not of a part), cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it:
 -- neither a driver nor a carrier that was told to).
@@ -195,6 +195,7 @@ begin
     perform warehousing.parcel_arrives(d.id, v_warehouse);
   end if;
   perform delivery.returned_fees_refund(array[d.id]);
+  d.dropoff_warehouse_id := coalesce((input ->> 'ordered_into')::uuid, d.dropoff_warehouse_id);
   perform delivery.outcome_record(d, coalesce(input ->> 'result', 'delivered'), v_change);
   perform storefront.orders_settle();
   perform money.driver_pay_accrue(d.id, a.driver_id);

@@ -9,6 +9,8 @@ export const jobs: JobHandlers = {
     await (await import("./merchant-statements/cycle-job.ts")).makeStatements(job),
   "delivery.zones_follow": async (job) =>
     await (await import("./zones/follow-job.ts")).followZones(job),
+  "delivery.postponed_resume": async (job) =>
+    await (await import("./outcomes/postponed-job.ts")).resumePostponed(job),
   ...dispatchJobs,
   "delivery.measure_routes": async (job) =>
     await (await import("./assignments/routing.ts")).measureRoutes(job),

@@ -107,8 +107,9 @@ declare
 begin
   with back as (
     insert into delivery.assignments (tenant_id, delivery_id, driver_id, vehicle_id, status, sequence_number, units, notes, assigned_by,
-      responded_at)
-    select v_tenant, a.delivery_id, f.driver_id, f.vehicle_id, 'accepted', f.sequence_number, a.units, f.notes, a.assigned_by, clock_timestamp()
+      responded_at, estimated_pickup_time, estimated_delivery_time)
+    select v_tenant, a.delivery_id, f.driver_id, f.vehicle_id, 'accepted', f.sequence_number, a.units, f.notes, a.assigned_by, clock_timestamp(),
+      f.estimated_pickup_time, f.estimated_delivery_time
     from delivery.assignments a
     join delivery.assignments f on f.tenant_id = a.tenant_id and f.id = a.handed_over_from
     where a.tenant_id = v_tenant and a.id = any (ended) and a.status in ('rejected', 'returned')

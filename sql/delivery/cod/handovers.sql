@@ -334,8 +334,10 @@ begin
   perform money.handover_event_emit('cash_handover.cancelled', v_row);
   if v_row.counted_by <> app.user_id() then
     insert into tenancy.notifications (tenant_id, user_id, type, payload)
-    values (v_row.tenant_id, v_row.counted_by, 'cash_count_cancelled', jsonb_build_object('cash_handover_id', v_row.id,
-      'driver_id', v_row.driver_id, 'amount', v_row.counted_amount, 'currency', v_row.currency));
+    select u.tenant_id, u.user_id, 'cash_count_cancelled', jsonb_build_object('cash_handover_id', v_row.id,
+      'driver_id', v_row.driver_id, 'amount', v_row.counted_amount, 'currency', v_row.currency)
+    -- An administrator of the system counts where they are no member.
+    from tenancy.tenant_users u where u.tenant_id = v_row.tenant_id and u.user_id = v_row.counted_by;
   end if;
   return v_row;
 end $$;

@@ -112,14 +112,19 @@ begin
       (select not (stage = 'delivery' and (delivery.is_transferred(d) or delivery.ends_in(d) is not null)) as asked) n);
 end $$;
 
--- True while a proof proves something: not of an outcome that was undone. SECURITY DEFINER: it may be another driver's. Fails: forbidden (app.require_tenant).
+-- True while a proof proves something: not of an outcome that was undone, nor of a pickup that was. SECURITY DEFINER: it may be another driver's.
+-- Fails: forbidden (app.require_tenant).
 create or replace function delivery.proof_counts(p delivery.delivery_proofs) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
   perform app.require_tenant(p.tenant_id);
   return not exists (
     select from delivery.outcomes o
-    where o.tenant_id = p.tenant_id and o.delivery_id = p.delivery_id and o.created_at = p.created_at and o.undone_at is not null);
+    where o.tenant_id = p.tenant_id and o.delivery_id = p.delivery_id and o.created_at = p.created_at and o.undone_at is not null)
+  and not (p.stage = 'pickup' and exists (
+    select from delivery.delivery_status_history h
+    where h.tenant_id = p.tenant_id and h.delivery_id = p.delivery_id and h.created_at > p.created_at
+      and h.from_status in ('picked_up', 'in_transit') and h.to_status in ('assigned', 'accepted')));
 end $$;
 
 -- Keeps the proofs of a stage and refuses the move when one that is needed is missing. Of a move that was reported with its time the tenant must
@@ -138,8 +143,10 @@ begin
   perform delivery.require_proof_urls(v_photos, field || '.photo_urls');
   perform delivery.require_proof_urls(array_remove(array[v_signature], null), field || '.signature_url');
   if v_photos <> '{}' or v_signature is not null then
-    insert into delivery.delivery_proofs (tenant_id, delivery_id, stage, kind, url, signed_by, created_by)
-    select d.tenant_id, d.id, p_stage, n.kind, n.url, case n.kind when 'signature' then proof ->> 'signed_by' end, app.user_id()
+    insert into delivery.delivery_proofs (tenant_id, delivery_id, stage, kind, url, signed_by, created_by, created_at)
+    select d.tenant_id, d.id, p_stage, n.kind, n.url, case n.kind when 'signature' then proof ->> 'signed_by' end, app.user_id(),
+      -- As its history has it: this pickup may have waited for the undo of the one before. Others are of the outcome with their time.
+      case p_stage when 'pickup' then clock_timestamp() else now() end
     from (
       select 'photo' as kind, url from unnest(v_photos) url
       union all

@@ -103,9 +103,9 @@ end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner, the driver's pay; and in a
 -- warehouse the parcel's receipt. What was only brought to another warehouse waits there: -> pending.
--- {id, proof?, proof_field?, result?, amount_change_id?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?}
+-- {id, proof?, proof_field?, result?, amount_change_id?, ordered_into?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?}
 -- -> {delivery, cash}; proof_field: the name by which the caller sent the proof, for refusals; result: of delivery.delivery_outcome;
--- amount_change_id: as delivery.outcome_record keeps it
+-- amount_change_id: as delivery.outcome_record keeps it; ordered_into: the warehouse in which it was to end before it was brought to another one
 -- Fails: delivery_not_found, forbidden, invalid_status_transition (also on the road by waybill), invalid_occurred_at, invalid_proof_url,
 -- delivery_proof_required, amount_is_for_part (not of a part), cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it:
 -- neither a driver nor a carrier that was told to).
@@ -138,7 +138,8 @@ begin
   v_cash := delivery.cash_summary(money.cash_to_take(d, 'dropoff'));
   perform delivery.move_reported(d, input, delivery.brought_to(d));
   if v_transferred and not warehousing.transfer_ends(d) then
-    perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
+    -- A photo of this warehouse proves nothing of the door that is still to come.
+    perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
     perform warehousing.transfer_arrives(d.id);
     perform delivery.assignment_end(a, 'completed');
     return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
@@ -194,6 +195,7 @@ begin
     perform warehousing.parcel_arrives(d.id, v_warehouse);
   end if;
   perform delivery.returned_fees_refund(array[d.id]);
+  d.dropoff_warehouse_id := coalesce((input ->> 'ordered_into')::uuid, d.dropoff_warehouse_id);
   perform delivery.outcome_record(d, coalesce(input ->> 'result', 'delivered'), v_change);
   perform storefront.orders_settle();
   perform money.driver_pay_accrue(d.id, a.driver_id);

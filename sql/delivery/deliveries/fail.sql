@@ -143,7 +143,7 @@ begin
       perform delivery.staged_through(d.id, v_warehouse);
     end if;
     update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'failed';
-    v_completed := delivery.delivery_complete(input);
+    v_completed := delivery.delivery_complete(input || jsonb_build_object('ordered_into', d.dropoff_warehouse_id));
     return jsonb_build_object('delivery', v_completed -> 'delivery', 'receiving_order_id', warehousing.receipt_of(d.id),
       'refunded', false, 'refund_due', null);
   end if;

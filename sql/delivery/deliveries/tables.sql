@@ -262,7 +262,7 @@ create table if not exists delivery.delivery_proofs (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
   delivery_id uuid not null,
-  -- attempt: of one that did not deliver; it proves no delivery.
+  -- attempt: of one that did not deliver, or of a warehouse from which the parcel continues; it proves no delivery.
   stage text not null check (stage in ('pickup', 'delivery', 'attempt')),
   kind text not null check (kind in ('photo', 'signature')),
   url text not null check (url <> ''),

@@ -40,7 +40,8 @@ begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   select p.tenant_id, c.decided_by, 'amount_change_late', jsonb_build_object('delivery_id', p.id, 'delivery_code', p.delivery_code,
     'amount_change_id', v_id, 'amount', v_changes[1].old_cod_amount, 'currency', p.currency)
-  from (
-    select distinct x.decided_by from unnest(v_changes) x where x.decided_by is not null and x.decided_by is distinct from app.user_id()) c;
+  from (select distinct x.decided_by from unnest(v_changes) x where x.decided_by is distinct from app.user_id()) c
+  -- Administrators of the system change amounts where they are no members.
+  join tenancy.tenant_users u on u.tenant_id = p.tenant_id and u.user_id = c.decided_by;
   return v_id;
 end $$;

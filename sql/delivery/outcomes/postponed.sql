@@ -68,46 +68,62 @@ create trigger postponement_ends before update of status on delivery.deliveries
   for each row when (old.postponed_to is not null and new.status <> old.status and new.delivery_flow <> 'pnd_parent')
   execute function delivery.postponement_ends();
 
--- Sends out again what was postponed to a day whose morning has come: in_transit with its driver, or pending in the warehouse it lies in,
--- where the search for a driver begins. It is no retry and uses up no attempt. Run by cron. -> how many
--- Locks: the deliveries' families, tenant after tenant.
-create or replace function delivery.postponed_resume() returns integer
-language plpgsql set search_path = '' as $$
+-- Sends out again deliveries of a tenant that were postponed to a day whose morning has come, at most so many: in_transit with their drivers, or
+-- pending in the warehouses they lie in, where the search for a driver begins. It is no retry and uses up no attempt. -> how many there were; fewer
+-- than `many`: there are no more. SECURITY DEFINER: the job has no caller.
+-- Locks: the deliveries' families.
+create or replace function delivery.postponed_resume_of(tenant uuid, many integer) returns integer
+language plpgsql security definer set search_path = '' as $$
 declare
-  v_tenant uuid;
   v_day date;
   v_ids uuid[];
   v_failed uuid[];
   v_parents uuid[];
+begin
+  if app.is_archived(tenant) then
+    return 0;
+  end if;
+  perform set_config('app.tenant_id', tenant::text, true);
+  v_day := delivery.working_day();
+  v_ids := array(select d.id from delivery.deliveries d
+    where d.tenant_id = tenant and d.postponed_to <= v_day and d.delivery_flow <> 'pnd_parent' order by d.id limit many);
+  perform delivery.lock_deliveries(v_ids);
+  v_failed := array(select d.id from delivery.deliveries d
+    where d.tenant_id = tenant and d.id = any (v_ids) and d.postponed_to <= v_day and d.status = 'failed');
+  v_parents := array(select d.parent_id from delivery.deliveries d where d.tenant_id = tenant and d.id = any (v_ids) and d.parent_id is not null);
+  update delivery.deliveries d set status = case d.status when 'failed' then 'in_transit' else d.status end, postponed_to = null,
+    overnight_notice_at = null, status_reason = case d.status when 'failed' then null else d.status_reason end,
+    status_notes = case d.status when 'failed' then null else d.status_notes end
+  where d.tenant_id = tenant and d.id = any (v_ids) and d.postponed_to <= v_day;
+  -- As with a retry: what was to be received of them stays with their drivers.
+  perform warehousing.receipts_withdraw(f.id) from unnest(v_failed) f (id);
+  -- Those of legs that wait in a warehouse do not follow by themselves.
+  update delivery.deliveries p set postponed_to = null
+  where p.tenant_id = tenant and p.id = any (v_parents) and p.postponed_to <= v_day;
+  return cardinality(v_ids);
+end $$;
+
+-- Sends out again what was postponed (delivery.postponed_resume_of), up to 1,000 of each tenant; the rest of a tenant's by a job. Run by cron.
+-- -> how many
+-- Locks: the deliveries' families, tenant after tenant.
+create or replace function delivery.postponed_resume() returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_many constant integer := 1000;
+  v_tenant uuid;
+  v_resumed integer;
   v_count integer := 0;
 begin
   for v_tenant in
     -- A day ahead of UTC, for clocks east of it.
-    select p.tenant_id from (
-      select distinct d.tenant_id from delivery.deliveries d where d.postponed_to <= (now() at time zone 'UTC')::date + 1) p
-    where not app.is_archived(p.tenant_id) order by 1
+    select distinct d.tenant_id from delivery.deliveries d where d.postponed_to <= (now() at time zone 'UTC')::date + 1 order by 1
   loop
-    perform set_config('app.tenant_id', v_tenant::text, true);
-    v_day := delivery.working_day();
-    v_ids := array(select d.id from delivery.deliveries d
-      where d.tenant_id = v_tenant and d.postponed_to <= v_day and d.delivery_flow <> 'pnd_parent' order by d.id limit 1000);
-    perform delivery.lock_deliveries(v_ids);
-    v_failed := array(select d.id from delivery.deliveries d
-      where d.tenant_id = v_tenant and d.id = any (v_ids) and d.postponed_to <= v_day and d.status = 'failed');
-    v_parents := array(select d.parent_id from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (v_ids) and d.parent_id is not null);
-    with resumed as (
-      update delivery.deliveries d set status = case d.status when 'failed' then 'in_transit' else d.status end, postponed_to = null,
-        overnight_notice_at = null, status_reason = case d.status when 'failed' then null else d.status_reason end,
-        status_notes = case d.status when 'failed' then null else d.status_notes end
-      where d.tenant_id = v_tenant and d.id = any (v_ids) and d.postponed_to <= v_day
-      returning 1
-    )
-    select v_count + count(*) into v_count from resumed;
-    -- As with a retry: what was to be received of them stays with their drivers.
-    perform warehousing.receipts_withdraw(f.id) from unnest(v_failed) f (id);
-    -- Those of legs that wait in a warehouse do not follow by themselves.
-    update delivery.deliveries p set postponed_to = null
-    where p.tenant_id = v_tenant and p.id = any (v_parents) and p.postponed_to <= v_day;
+    v_resumed := delivery.postponed_resume_of(v_tenant, v_many);
+    v_count := v_count + v_resumed;
+    if v_resumed = v_many and not exists (select from app.jobs j
+        where j.tenant_id = v_tenant and j.kind = 'delivery.postponed_resume' and j.status in ('queued', 'running')) then
+      perform app.job_add('delivery.postponed_resume', '{}');
+    end if;
   end loop;
   perform set_config('app.tenant_id', '', true);
   return v_count;
@@ -139,5 +155,8 @@ begin
   return v_count;
 end $$;
 
--- Nobody calls these but other functions, triggers and cron.
-revoke execute on function delivery.postponement_ends(), delivery.postponed_resume(), delivery.postponed_notify() from barid_caller;
+grant execute on function delivery.postponed_resume_of(uuid, integer) to barid_api;
+
+-- Nobody calls these but other functions, triggers, the job and cron.
+revoke execute on function delivery.postponement_ends(), delivery.postponed_resume_of(uuid, integer), delivery.postponed_resume(),
+  delivery.postponed_notify() from barid_caller;

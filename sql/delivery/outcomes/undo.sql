@@ -138,6 +138,7 @@ declare
   v_places jsonb := case when o.result in ('delivered', 'partial', 'exchanged') then o.before else to_jsonb(d) end;
 begin
   perform app.require_tenant(o.tenant_id);
+  v_places := v_places || delivery.first_leg_restore(o, d);
   -- First, since by it the guard of deliveries knows that these moves are an undo.
   update delivery.outcomes x set undone_at = now(), undone_by = app.user_id(), undo_reason = reason, undone_in = pg_current_xact_id()
   where x.tenant_id = o.tenant_id and x.id = o.id;
@@ -166,6 +167,26 @@ begin
   perform delivery.redirect_again(delivery.parcel_of(d), (o.before ->> 'redirect_id')::uuid);
 end $$;
 
+-- Lets a staged parcel go through the warehouse again that it was ordered to, when its first leg was brought to another one (delivery.delivery_return)
+-- and that is undone; a warehouse that was deleted since it does not go to. -> {dropoff_warehouse_id} of the leg; {}: it was brought to no other one.
+-- The family is locked.
+create or replace function delivery.first_leg_restore(o delivery.outcomes, d delivery.deliveries) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse uuid := (o.before ->> 'dropoff_warehouse_id')::uuid;
+begin
+  if d.delivery_flow <> 'pnd_inbound' or o.result <> 'delivered' or o.before ->> 'transfer_kind' is not null or v_warehouse = d.dropoff_warehouse_id then
+    return '{}';
+  end if;
+  -- It stays until the deliveries that name it are written, which hold it from then on.
+  perform from warehousing.warehouses w where w.tenant_id = d.tenant_id and w.id = v_warehouse and w.deleted_at is null for key share;
+  if not found then
+    return jsonb_build_object('dropoff_warehouse_id', d.dropoff_warehouse_id);
+  end if;
+  perform delivery.staged_through(d.id, v_warehouse);
+  return jsonb_build_object('dropoff_warehouse_id', v_warehouse);
+end $$;
+
 -- Undoes what a return made of a delivery: no warehouse expects it, and the leg that was to follow it follows.
 create or replace function delivery.return_withdraw(d delivery.deliveries) returns void
 language plpgsql set search_path = '' as $$
@@ -186,9 +207,9 @@ begin
     return;
   end if;
   insert into delivery.assignments (tenant_id, delivery_id, driver_id, vehicle_id, status, sequence_number, units, notes, assigned_by, responded_at,
-    from_warehouse_id, to_warehouse_id, route_details)
+    from_warehouse_id, to_warehouse_id, route_details, estimated_pickup_time, estimated_delivery_time)
   select x.tenant_id, x.delivery_id, x.driver_id, x.vehicle_id, 'accepted', x.sequence_number, x.units, x.notes, app.user_id(), clock_timestamp(),
-    w.from_warehouse_id, w.to_warehouse_id, x.route_details
+    w.from_warehouse_id, w.to_warehouse_id, x.route_details, x.estimated_pickup_time, x.estimated_delivery_time
   from delivery.assignments x
   cross join lateral delivery.ways_ahead(x.tenant_id, array[x.delivery_id]) w
   where x.tenant_id = o.tenant_id and x.id = o.assignment_id

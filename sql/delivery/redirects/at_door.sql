@@ -114,7 +114,7 @@ begin
     case when p.delivery_fee <> fee then 'amount' end], null);
 end $$;
 
--- Notifies those who redirected a parcel too late. redirects: theirs
+-- Notifies those members of the tenant who redirected a parcel too late. redirects: theirs
 create or replace function delivery.redirects_late(p delivery.deliveries, redirects delivery.redirects[], type text, amount numeric) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -123,7 +123,9 @@ begin
     'amount', redirects_late.amount, 'currency', p.currency)
   from (
     select distinct x.redirected_by from unnest(redirects) x
-    where x.late_at is null and x.redirected_by is not null and x.redirected_by is distinct from app.user_id()) r;
+    where x.late_at is null and x.redirected_by is distinct from app.user_id()) r
+  -- Administrators of the system redirect where they are no members.
+  join tenancy.tenant_users u on u.tenant_id = p.tenant_id and u.user_id = r.redirected_by;
 end $$;
 
 -- Puts a parcel p back to where it was handed over, with the recipient and the fee of then, where it was redirected after the time that the report

@@ -121,6 +121,34 @@ test("a shortage that they counted and resolved is missing from the desk that re
   await expectBooksInOrder();
 });
 
+describe("what they counted", () => {
+  const counted = async () => {
+    await newCash(tenant);
+    const handover = { driver_id: tenant.driver.id, amount: 1250, counted_amount: 1250 };
+    const declared = await post("/delivery/cod-collections/handover", handover);
+    expect(declared).toSucceed(201);
+    return declared.body.data.id as string;
+  };
+  const statusOf = async (id: string) =>
+    (await sql`select status from money.cash_handovers where id = ${id}`)[0].status;
+
+  test("is cancelled by the office", async () => {
+    const id = await counted();
+    const cancel = `/delivery/cod-collections/handovers/${id}/cancel`;
+    expect(await tenant.dispatcher.post(cancel, {})).toSucceed(200);
+    expect(await statusOf(id)).toBe("cancelled");
+  });
+
+  test("ends with the settlement that leaves no cash for it", async () => {
+    const id = await counted();
+    await fundWallet(tenant, "driver", tenant.driver.id, 2000);
+    const all = { scope: "all", driver_id: tenant.driver.id };
+    expect(await tenant.dispatcher.post(settle, all)).toSucceed(200);
+    expect(await statusOf(id)).toBe("cancelled");
+    await expectBooksInOrder();
+  });
+});
+
 test("a carrier's payment is entered", async () => {
   const side = await newSide();
   const [parcel] = await carried(side, 7_000);

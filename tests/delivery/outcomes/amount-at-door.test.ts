@@ -16,7 +16,7 @@ import {
 } from "../../support/deliveries.ts";
 import { kept, partial, priced } from "../../support/kept-parts.ts";
 import { eventsOf, onItsWay, report, sound, undo } from "../../support/outcomes.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
 let ground: Ground;
@@ -81,6 +81,21 @@ test.each([
   expect(await report(tenant.driver, id, { result: "delivered", occurred_at: now() }))
     .toSucceed(200);
   expect(await bookOf(tenant, "driver_cash", tenant.driver.id)).toBe(held + 5000);
+  await sound(tenant);
+});
+
+test("a change of an administrator of the system, who is no member: the amount of the door is taken all the same", async () => {
+  const id = await parcel();
+  const occurred_at = now();
+  const system = await newSystemAdmin();
+  const body = { cod_amount: 4000, reason: "Asked us" };
+  const query = { tenant_id: tenant.id };
+  expect(await system.post(`${path}/${id}/amount-changes`, body, { query })).toSucceed(201);
+  await changed(id, 3000);
+  expect(await report(tenant.driver, id, { result: "delivered", occurred_at })).toSucceed(200);
+  expect(await amountOf(id)).toBe(5000);
+  // Of the other change its member is.
+  expect(await noticesOf(id)).toHaveLength(1);
   await sound(tenant);
 });
 

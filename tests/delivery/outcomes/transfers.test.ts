@@ -1,10 +1,11 @@
 /** Parcels that a driver brings to another warehouse: they continue from there, which is no outcome to undo. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { assign, moves } from "../../support/deliveries.ts";
-import { failed, report, sound, undo } from "../../support/outcomes.ts";
+import { assign, move, moves, path } from "../../support/deliveries.ts";
+import { failed, photoOf, report, sound, undo } from "../../support/outcomes.ts";
 import { newTransferring, type Transferring } from "../../support/package-transfers.ts";
 import { newPackage, whereIs } from "../../support/packages.ts";
+import { saveSettings } from "../../support/people.ts";
 import { transferNoted } from "../../support/send-back.ts";
 
 let { tenant, yard } = {} as Transferring;
@@ -55,4 +56,27 @@ test("an attempt before it says nothing of it", async () => {
   expect(await announced(id)).toEqual(["failed"]);
   expect(await undo(tenant.ops, id)).toFailWith(409, "outcome_went_on");
   await sound(tenant);
+});
+
+test("a photo of the warehouse is none of the door", async () => {
+  const own = await newTransferring();
+  await saveSettings(own.tenant.id, "delivery.proof_settings", {
+    delivery: { photo_required: true },
+  });
+  const { driver, driver2 } = own.tenant;
+  const { id, barcode } = await newPackage(own.yard, { cod_amount: 5000 });
+  await transferNoted(own.yard, barcode);
+  await assign(own.tenant, id);
+  await moves(driver, id, "pickup", "depart");
+  const proof = await photoOf(driver, id);
+  await moves(driver, id, ["complete", { proof }]);
+  expect(await whereIs(id)).toMatchObject({ status: "pending", at: own.yard.there });
+  await assign(own.tenant, id, driver2);
+  await moves(driver2, id, "pickup", "depart");
+  expect(await move(driver2, id, "complete")).toFailWith(400, "delivery_proof_required");
+  const mine = await photoOf(driver2, id);
+  expect(await move(driver2, id, "complete", { proof: mine })).toSucceed(200);
+  const { proofs } = (await own.tenant.ops.get(`${path}/${id}`)).body.delivery;
+  expect(proofs.map(({ stage }: { stage: string }) => stage)).toEqual(["attempt", "delivery"]);
+  await sound(own.tenant);
 });

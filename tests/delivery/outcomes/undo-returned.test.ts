@@ -16,6 +16,7 @@ import {
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { eventsOf, onItsWay, sound, undo } from "../../support/outcomes.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
+import { newYard } from "../../support/packages.ts";
 import { received } from "../../support/send-back.ts";
 import { approveOrder, bring, withDriver } from "../../support/order-goods.ts";
 import { newShop, placeOrder } from "../../support/orders.ts";
@@ -155,6 +156,51 @@ test("the leg that was to follow a first one follows it again", async () => {
   await moves(tenant.driver, a, "complete");
   expect(await statusOf(b)).toBe("pending");
   await sound(tenant);
+});
+
+describe("a first leg that was brought to another warehouse by mistake", () => {
+  const broughtThere = async () => {
+    const own = await newTenant({ settings: { "general.warehouse": { handoff_required: true } } });
+    const yard = await newYard(own);
+    const parent = await newDelivery(yard, { staged: true, warehouse_id: yard.warehouse });
+    const [a, b] = parent.legs.map(({ id }: { id: string }) => id);
+    await assign(own, a);
+    await moves(own.driver, a, "pickup", "depart");
+    const places = () =>
+      sql`select leg, staging_warehouse_id, pickup_warehouse_id, pickup_address_id, pickup_snapshot ->> 'id' as pickup, pickup_zone_id,
+        dropoff_warehouse_id, dropoff_address_id, dropoff_snapshot ->> 'id' as dropoff, dropoff_zone_id
+        from delivery.deliveries where id in (${parent.id}, ${a}, ${b}) order by leg nulls first`;
+    const before = await places();
+    await moves(own.driver, a, ["return", { warehouse_id: yard.there }]);
+    expect(await statusOf(a)).toBe("delivered");
+    expect((await places())[0]!.staging_warehouse_id).toBe(yard.there);
+    return { own, yard, parent, a, b, places, before };
+  };
+
+  test("goes where it was ordered to again, and its parcel continues from there", async () => {
+    const { own, yard, parent, a, b, places, before } = await broughtThere();
+    expect(await undo(own.ops, parent.id)).toSucceed(200);
+    expect([await statusOf(a), await statusOf(b)]).toEqual(["in_transit", "draft"]);
+    expect(await places()).toEqual(before);
+    await moves(own.driver, a, "complete");
+    const [receipt] = await sql`select id, warehouse_id from warehousing.receiving_orders
+      where delivery_id = ${a} and status = 'pending'`;
+    expect(receipt!.warehouse_id).toBe(yard.warehouse);
+    await received(yard, receipt!.id);
+    expect(await statusOf(b)).toBe("pending");
+    expect(await places()).toEqual(before);
+    await sound(own);
+  });
+
+  test("stays on its way to that one where the other was deleted since", async () => {
+    const { own, yard, parent, a, places } = await broughtThere();
+    const there = await places();
+    await sql`update warehousing.warehouses set deleted_at = now() where id = ${yard.warehouse}`;
+    expect(await undo(own.ops, parent.id)).toSucceed(200);
+    expect(await statusOf(a)).toBe("in_transit");
+    expect(await places()).toEqual(there);
+    await sound(own);
+  });
 });
 
 test("the goods of a store's order went on", async () => {

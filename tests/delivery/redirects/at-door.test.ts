@@ -15,7 +15,7 @@ import { balanceOf, fundWallet } from "../../support/money.ts";
 import { eventsOf, report, sound, undo } from "../../support/outcomes.ts";
 import { adjust } from "../../support/wallets.ts";
 import type { Person } from "../../support/api.ts";
-import type { Tenant } from "../../support/people.ts";
+import { newSystemAdmin, type Tenant } from "../../support/people.ts";
 import {
   fee,
   newRoads,
@@ -77,6 +77,18 @@ describe("at the door", () => {
     expect(await move(tenant.driver, id, "complete", { occurred_at: now() })).toSucceed(200);
     expect(await held()).toBe(before + 5000 + fee.far);
     expect(await there(id)).toEqual(newer);
+    await sound(tenant);
+  });
+
+  test("a redirect by an administrator of the system, who is no member, is put back all the same", async () => {
+    const { id } = await deliveryIn(roads, "in_transit", cod);
+    const occurred_at = now();
+    const system = await newSystemAdmin();
+    const body = { dropoff_address_id: roads.far };
+    const query = { tenant_id: tenant.id };
+    expect(await system.post(`${path}/${id}/redirect`, body, { query })).toSucceed(200);
+    expect(await report(tenant.driver, id, { result: "delivered", occurred_at })).toSucceed(200);
+    expect(await there(id)).toMatchObject({ dropoff_address_id: roads.to, delivery_fee: fee.near });
     await sound(tenant);
   });
 

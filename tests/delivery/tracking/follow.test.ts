@@ -2,6 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { bookedCash, enable } from "../../support/carriers.ts";
+import { handOver } from "../../support/assignments.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
@@ -11,6 +12,7 @@ import {
   newGround,
   outboundOnRoad,
 } from "../../support/deliveries.ts";
+import { undo } from "../../support/outcomes.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { follow, offerTracking, tokenOf } from "../../support/tracking.ts";
 
@@ -129,6 +131,37 @@ describe("a parcel", () => {
     });
     await moves(tenant.driver, b, "complete");
     expect(await followed(token)).toMatchObject({ status: "delivered" });
+  });
+
+  test("that comes back to its driver comes when it was said: by a handover that is rejected, or an outcome that is undone", async () => {
+    const { driver, driver2, ops } = tenant;
+    const { id } = await newDelivery(ground);
+    const token = await tokenOf(ops, id);
+    const first = await assign(tenant, id);
+    await sql`update delivery.assignments set estimated_pickup_time = '2031-01-02T12:00:00Z',
+      estimated_delivery_time = '2031-01-02T14:00:00Z' where id = ${first}`;
+    await moves(driver, id, "pickup", "depart");
+    const timesOf = () =>
+      sql`select driver_id, estimated_pickup_time as fetched, estimated_delivery_time as brought
+        from delivery.assignments where delivery_id = ${id} and ended_at is null`;
+    const expected = [{
+      driver_id: driver.id,
+      fetched: new Date("2031-01-02T12:00:00Z"),
+      brought: new Date("2031-01-02T14:00:00Z"),
+    }];
+    expect(await timesOf()).toEqual(expected);
+    const given = await handOver(ops, driver, driver2, [id]);
+    expect(given).toSucceed(201);
+    const hand = `/delivery/assignments/bulk/${given.body.bulk_assignment_id}`;
+    expect(await driver2.put(hand, { status: "rejected" })).toSucceed(200);
+    expect(await timesOf()).toEqual(expected);
+    const { expected_at } = await followed(token);
+    expect(expected_at).toMatch(/^2031-01-02T14:00:00/);
+
+    await moves(driver, id, "complete");
+    expect(await undo(driver, id)).toSucceed(200);
+    expect(await timesOf()).toEqual(expected);
+    expect((await followed(token)).expected_at).toBe(expected_at);
   });
 
   test("that an external carrier brings names its number there, until that ends", async () => {

@@ -283,6 +283,7 @@ export function putBack(state: State, { name }: Of<"putBack">): string {
   const { of } = state.parcels[name];
   const part = state.orders[of!.order].parts[of!.part];
   if (!part.back) return "receiving_order_not_found";
+  if (part.back === "cancelled") return "invalid_status_transition";
   if (part.back === "expected") {
     part.back = "received";
     state.goods[part.backAt!] += part.quantity - part.short;

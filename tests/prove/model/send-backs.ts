@@ -178,7 +178,8 @@ export function bringHome(state: State, name: string): void {
 export function expectGoods(state: State, name: string, at?: number): void {
   const { of } = state.parcels[name];
   const part = state.orders[of!.order].parts[of!.part];
-  if (!part.left || part.back || part.quantity === part.short) return;
+  const known = part.back === "expected" || part.back === "received";
+  if (!part.left || known || part.quantity === part.short) return;
   part.back = "expected";
   part.backAt = at ?? part.warehouse;
 }

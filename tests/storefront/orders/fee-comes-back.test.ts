@@ -4,10 +4,16 @@ import { enable, external, report as carrierReports } from "../../support/carrie
 import { sql } from "../../support/db.ts";
 import { assign, move, moves, path } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
-import { changesNotified, dues, split, taken } from "../../support/order-fees.ts";
+import {
+  changesNotified,
+  dues,
+  goodsExpected,
+  refusedFirst,
+  split,
+  taken,
+} from "../../support/order-fees.ts";
 import { bring, whereabouts } from "../../support/order-goods.ts";
 import { checkAll } from "../../support/orders.ts";
-import { refused, report } from "../../support/outcomes.ts";
 import { locksBefore } from "../../support/overlapping.ts";
 import type { Tenant } from "../../support/people.ts";
 
@@ -19,21 +25,11 @@ const uncollected = async (id: string) =>
     where entity_id = ${id} and event_type = 'order.fee_not_collected'`)
     .map(({ amount }) => Number(amount));
 
-/** The first delivery is refused at its door and goes back at once. */
-async function refusedFirst() {
-  const all = await split("cash", {
-    settings: { "delivery.attempts": { after_last: "return" } },
-  });
-  const { tenant, first } = all;
-  await assign(tenant, first);
-  await moves(tenant.driver, first, "pickup", "depart");
-  expect(await report(tenant.driver, first, refused)).toSucceed(200);
+/** Refused at once, with the fee on the other delivery. */
+async function refusedWithFee() {
+  const all = await refusedFirst();
   expect(await dues(all.id)).toEqual([[14_000, 4_000], [14_000, 4_000]]);
-  const undo = async () =>
-    expect(
-      await tenant.driver.post(`${path}/${first}/outcome/undo`, { reason: "The wrong one" }),
-    ).toSucceed(200);
-  return { ...all, undo };
+  return { ...all, undo: async () => expect(await all.undone()).toSucceed(200) };
 }
 
 test("it fails and comes back: the other, which has not left, collects it", async () => {
@@ -105,7 +101,7 @@ test("both come back: nothing is collected, and nothing is said to be missing", 
 });
 
 test("undone while the other waits: the first collects it again", async () => {
-  const { shop, tenant, id, first, second, undo } = await refusedFirst();
+  const { shop, tenant, id, first, second, undo } = await refusedWithFee();
   await undo();
   expect(await dues(id)).toEqual([[14_000, 4_000], [10_000, 0]]);
   await moves(tenant.driver, first, "complete");
@@ -117,14 +113,17 @@ test("undone while the other waits: the first collects it again", async () => {
 
 test("undone when the other has left with it, or has come: the first collects its goods alone", async () => {
   for (const steps of [["pickup"], ["pickup", "depart", "complete"]]) {
-    const { tenant, id, first, second, undo } = await refusedFirst();
+    const { tenant, id, first, second, undo } = await refusedWithFee();
     await assign(tenant, second);
     await moves(tenant.driver, second, ...steps);
+    const ended = steps.includes("complete");
+    expect(await goodsExpected(tenant)).toHaveLength(ended ? 1 : 0);
     await undo();
+    expect(await goodsExpected(tenant)).toEqual([]);
     expect(await dues(id)).toEqual([[10_000, 0], [14_000, 4_000]]);
     expect(await orderAt(tenant, id)).toMatchObject({ status: "shipped" });
     await moves(tenant.driver, first, "complete");
-    if (steps.length === 1) await moves(tenant.driver, second, "depart", "complete");
+    if (!ended) await moves(tenant.driver, second, "depart", "complete");
     expect(await taken(id)).toBe(24_000);
     expect(await orderAt(tenant, id)).toMatchObject({
       status: "delivered",
@@ -132,12 +131,13 @@ test("undone when the other has left with it, or has come: the first collects it
       payments: [{ status: "SUCCESS", amount: 24_000 }],
     });
     expect(await whereabouts(id)).toEqual({ delivered: 4 });
+    expect(await goodsExpected(tenant)).toEqual([]);
     await checkAll(tenant);
   }
 });
 
 test("undone when a carrier is booked for the other with it: the first collects its goods alone", async () => {
-  const { tenant, id, second, undo } = await refusedFirst();
+  const { tenant, id, second, undo } = await refusedWithFee();
   await enable(tenant);
   expect(await tenant.ops.patch(`${path}/${second}/carrier`, external)).toSucceed(200);
   expect(

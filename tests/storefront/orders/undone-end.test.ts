@@ -26,6 +26,11 @@ test("goods of a delivery that was cancelled are free, also when the other's end
   expect(await unitsOf(shelf.item)).toEqual({ available: 2 });
   await checkAll(tenant);
 
+  expect(await tenant.admin.post(`/storefront/orders/${id}/redeliver`))
+    .toFailWith(409, "order_nothing_to_redeliver");
+  expect(await whereabouts(id)).toEqual({ out: 3, released: 2 });
+  await checkAll(tenant);
+
   await moves(tenant.driver, first.delivery_id, "complete");
   expect(await standing(id)).toMatchObject({ status: "delivered" });
   expect(await whereabouts(id)).toEqual({ delivered: 3, released: 2 });

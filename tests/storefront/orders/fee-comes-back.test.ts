@@ -12,7 +12,8 @@ import {
   split,
   taken,
 } from "../../support/order-fees.ts";
-import { bring, whereabouts } from "../../support/order-goods.ts";
+import { approveOrder, bring, pick, picksOf, whereabouts } from "../../support/order-goods.ts";
+import { newTwoGoodsShop, placeBoth } from "../../support/order-prices.ts";
 import { checkAll } from "../../support/orders.ts";
 import { locksBefore } from "../../support/overlapping.ts";
 import type { Tenant } from "../../support/people.ts";
@@ -88,6 +89,55 @@ test("a carrier is booked for the other without it: it comes back all the same, 
     expect(answer.body.outcome).toBe("applied");
   }
   expect(await uncollected(id)).toEqual([4_000]);
+  await checkAll(tenant);
+});
+
+/** Of which the second has cost nothing, and is booked with a carrier that collects nothing. */
+async function bookedForNothing() {
+  const shop = await newTwoGoodsShop({ apart: true });
+  await sql`update storefront.product_variants set price = 0 where id = ${shop.cheap.variant}`;
+  await sql`update delivery.delivery_services set default_price = 2000 where id = ${shop.service}`;
+  const { tenant } = shop;
+  const { id } = await placeBoth(shop, "cash", tenant.customer);
+  const { deliveries } = await approveOrder(shop, id);
+  const [first, second] = deliveries.map((one: { delivery_id: string }) => one.delivery_id);
+  for (const task of await picksOf(id)) expect(await pick(shop, task.id)).toSucceed(200);
+  expect(await dues(id)).toEqual([[13_000, 4_000], [0, 0]]);
+  const { secret } = await enable(tenant);
+  expect(await tenant.ops.patch(`${path}/${second}/carrier`, external)).toSucceed(200);
+  const booked = await tenant.ops.post(`/carriers/shipments/${second}`, {
+    carrier_code: "simulated",
+  });
+  expect(booked.body.shipment.cash_due).toBe(0);
+  const { tracking_number } = booked.body.shipment;
+  const brings = async () => {
+    for (const status of ["picked_up", "in_transit", "delivered"]) {
+      const answer = await carrierReports(tenant, secret, { tracking_number, status });
+      expect(answer.body.outcome).toBe("applied");
+    }
+  };
+  return { shop, tenant, id, first, second, brings };
+}
+
+test("a carrier is booked for the other with nothing to collect: nobody collects it, which an event says", async () => {
+  const { shop, tenant, id, first, brings } = await bookedForNothing();
+  await bring(shop, first, "returned");
+  expect(await dues(id)).toEqual([[13_000, 4_000], [0, 0]]);
+  await brings();
+  expect([await taken(id), await uncollected(id)]).toEqual([0, [4_000]]);
+  await checkAll(tenant);
+});
+
+test("nor is the first cancelled before its booking is", async () => {
+  const { tenant, id, first, second } = await bookedForNothing();
+  const cancel = () => tenant.ops.post(`${path}/${first}/cancel`, { reason: "Not this one" });
+  const refused = await cancel();
+  expect(refused).toFailWith(409, "shipment_cash_changes");
+  expect(refused.body).toMatchObject({ delivery_id: second, amount: 0 });
+  expect(await dues(id)).toEqual([[13_000, 4_000], [0, 0]]);
+  expect(await tenant.ops.post(`/carriers/shipments/${second}/cancel`)).toSucceed(200);
+  expect(await cancel()).toSucceed(200);
+  expect((await dues(id))[1]).toEqual([4_000, 4_000]);
   await checkAll(tenant);
 });
 

@@ -3938,7 +3938,7 @@ export interface components {
     };
     UpdateProfile: { avatar_url?: string | null; first_name?: string | null; full_name?: string; last_name?: string | null; phone?: string | null; };
     UpdateReceivingOrder: {
-      /** One entry a line at most: the line of `item_id`, else the line in the entry's place */ item_details?: {
+      /** One entry a line at most: the lines of `item_id`, which share what came of it, else the line in the entry's place */ item_details?: {
         bin_id?: string | null; /** State of the goods */ condition?: ("good" | "damaged") | null;
         /** Of what was received; without it all of what is `damaged` is */ damaged_quantity?: number | null; item_id?: string | null;
         /** Pieces that arrived */ received_quantity?: number | null;

@@ -75,6 +75,7 @@ const calls: Record<string, { of: string; call: string }> = {
   "storefront.domain_event_emit": { of: "storefront.custom_domains", call: "r, 'connected'" },
   "storefront.order_has_unmatched_payment": { of: "storefront.storefront_orders", call: "r" },
   "storefront.order_refundable": { of: "storefront.storefront_orders", call: "r" },
+  "delivery.goods_go_back_to": { of: "delivery.deliveries", call: "r" },
   "warehousing.brings_goods_back": { of: "delivery.deliveries", call: "r" },
   "delivery.leaves_as_it_is": { of: "delivery.deliveries", call: "r" },
   "warehousing.parcel_is_missing": {

@@ -2,10 +2,11 @@
 import { expect } from "vitest";
 import type { Body } from "./api.ts";
 import { sql } from "./db.ts";
-import { path } from "./deliveries.ts";
+import { assign, moves, path } from "./deliveries.ts";
 import "./expect.ts";
 import { approveOrder, newSplitShop, pick, picksOf } from "./order-goods.ts";
 import { placeOrder } from "./orders.ts";
+import { refused, report } from "./outcomes.ts";
 import { newPerson, type Tenant } from "./people.ts";
 
 /** Four units at 5,000 and a fee of 4,000, two of them from each of two warehouses, where they have been picked. */
@@ -27,6 +28,24 @@ export async function split(
     tenant.ops.post(`${path}/${delivery}/cancel`, { reason: "Not this one" });
   return { shop, tenant, customer, id, first, second, cancel };
 }
+
+/** The first delivery is refused at its door and goes back at once; its driver may undo that. */
+export async function refusedFirst() {
+  const all = await split("cash", {
+    settings: { "delivery.attempts": { after_last: "return" } },
+  });
+  const { tenant: { driver }, first } = all;
+  await assign(all.tenant, first);
+  await moves(driver, first, "pickup", "depart");
+  expect(await report(driver, first, refused)).toSucceed(200);
+  const undone = () => driver.post(`${path}/${first}/outcome/undo`, { reason: "The wrong one" });
+  return { ...all, undone };
+}
+
+/** The receipts by which goods are expected. */
+export const goodsExpected = async ({ id }: Tenant): Promise<string[]> =>
+  (await sql`select id from warehousing.receiving_orders
+    where tenant_id = ${id} and status = 'pending'`).map((receipt) => receipt.id);
 
 /** [cod_amount, delivery_fee] of each delivery of an order. */
 export const dues = async (id: string) =>

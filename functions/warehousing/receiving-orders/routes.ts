@@ -63,7 +63,7 @@ const Update = z.object({
       "Of what was received; without it all of what is `damaged` is",
     ),
   })).max(1_000).nullish().describe(
-    "One entry a line at most: the line of `item_id`, else the line in the entry's place",
+    "One entry a line at most: the lines of `item_id`, which share what came of it, else the line in the entry's place",
   ),
   notes: LongText.nullish(),
 }).meta({ id: "UpdateReceivingOrder" });

@@ -1,5 +1,17 @@
 -- A warehouse that gets another address: what is under way to it or from it goes along.
 
+-- The warehouse that the goods of a store's parcel left, to which this return brings them though it names none; null for any other delivery. SECURITY
+-- DEFINER: drivers and staff of a warehouse see no orders. Fails: forbidden (app.require_tenant).
+create or replace function delivery.goods_go_back_to(d delivery.deliveries) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(d.tenant_id);
+  return (
+    select p.warehouse_id from storefront.storefront_order_parts p
+    where p.tenant_id = d.tenant_id and p.delivery_id = d.original_delivery_id and p.left_at is not null
+      and (d.delivery_flow = 'operational_return' or d.made_at_door));
+end $$;
+
 -- Deliveries that are not over and begin, began or end in a warehouse have its new address, where they had its old one: drivers are sent to
 -- where it stands now, and what comes back is known to have come from there. Their prices stay. Printed labels that name it are outdated,
 -- drivers are notified. SECURITY DEFINER: who keeps warehouses may not write deliveries. Locks: the parcels; the warehouse comes after them.
@@ -22,7 +34,7 @@ begin
     where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
       and (d.pickup_warehouse_id = warehouse and d.pickup_address_id = from_address
         or d.ordered_from_warehouse_id = warehouse and d.ordered_from_address_id = from_address
-        or delivery.ends_in(d) = warehouse and d.dropoff_address_id = from_address));
+        or d.dropoff_address_id = from_address and coalesce(delivery.ends_in(d), delivery.goods_go_back_to(d)) = warehouse));
   if v_parcels = '{}' then
     return;
   end if;
@@ -40,7 +52,7 @@ begin
   from (
     select x.id, x.pickup_warehouse_id is not distinct from warehouse and x.pickup_address_id = from_address as begins,
       x.ordered_from_warehouse_id is not distinct from warehouse and x.ordered_from_address_id is not distinct from from_address as began,
-      delivery.ends_in(x) is not distinct from warehouse and x.dropoff_address_id = from_address as ends
+      x.dropoff_address_id = from_address and coalesce(delivery.ends_in(x), delivery.goods_go_back_to(x)) is not distinct from warehouse as ends
     from delivery.deliveries x
     where x.tenant_id = v_tenant and (x.id = any (v_parcels) or x.parent_id = any (v_parcels))
       and x.status not in ('delivered', 'returned', 'cancelled')
@@ -80,5 +92,5 @@ begin
     limit 1);
 end $$;
 
-grant execute on function delivery.warehouse_moves(uuid, uuid, uuid), delivery.sold_from(delivery.deliveries),
-  delivery.return_ends_in(uuid, uuid) to barid_caller;
+grant execute on function delivery.goods_go_back_to(delivery.deliveries), delivery.warehouse_moves(uuid, uuid, uuid),
+  delivery.sold_from(delivery.deliveries), delivery.return_ends_in(uuid, uuid) to barid_caller;

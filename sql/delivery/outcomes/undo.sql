@@ -39,13 +39,16 @@ begin
 end $$;
 
 -- Locks what stands between an outcome and its undo, in the order in which completions and settlements hold it: the store's order, the
--- driver, the row of cash, the driver's open handovers of cash, the pay; of a carrier what money.lock_carrier_cash does. The deliveries are
--- locked. Fails: forbidden (app.require_tenant).
+-- receipt that expects its goods, the driver, the row of cash, the driver's open handovers of cash, the pay; of a carrier what
+-- money.lock_carrier_cash does. The deliveries are locked. Fails: forbidden (app.require_tenant).
 create or replace function delivery.lock_outcome_effects(o delivery.outcomes, d delivery.deliveries) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   perform app.require_tenant(o.tenant_id);
   perform from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = d.order_id for no key update;
+  perform from warehousing.receiving_orders r
+  where r.tenant_id = o.tenant_id and r.id = (
+    select p.receiving_order_id from storefront.storefront_order_parts p where p.tenant_id = o.tenant_id and p.delivery_id = d.id) for no key update;
   perform from delivery.drivers x where x.tenant_id = o.tenant_id and x.user_id = o.driver_id for no key update;
   perform from money.cod_collections c
   where c.tenant_id = o.tenant_id and c.delivery_id = delivery.parcel_of(d) and c.collected_at = o.created_at order by c.id for no key update;
@@ -94,6 +97,10 @@ begin
     -- A warehouse received it.
     (8, 'outcome_went_on', exists (select from warehousing.receiving_orders r where r.tenant_id = o.tenant_id and r.delivery_id = d.id
       and r.created_at >= o.created_at and r.status not in ('pending', 'cancelled')), '{}'),
+    -- Or the goods that were in it, which its store expected back.
+    (8, 'outcome_went_on', exists (select from storefront.storefront_order_parts p
+      join warehousing.receiving_orders r on r.tenant_id = p.tenant_id and r.id = p.receiving_order_id
+      where p.tenant_id = o.tenant_id and p.delivery_id = d.id and r.created_at >= o.created_at and r.status = 'received'), '{}'),
     -- Of an operational return: the parcel that it brings back has become returned.
     (9, 'outcome_went_on', exists (select from delivery.delivery_status_history h
       join delivery.deliveries x on x.tenant_id = h.tenant_id and x.id = h.delivery_id
@@ -223,8 +230,8 @@ end $$;
 -- Undoes the last outcome of a delivery, whether `complete`, `fail`, `outcome`, `return` or its carrier reported it. {id, reason} -> {delivery,
 -- cash{cod, delivery_fee, currency}}; cash: what was taken and is reversed now. Its driver may for the minutes of the setting delivery.attempts.undo_minutes,
 -- operations for 72 hours.
--- Locks: as delivery.lock_deliveries with the returns that were made of it, the store's order, the driver, the row of cash, the driver's open
--- handovers of cash, the pay, accounts.
+-- Locks: as delivery.lock_deliveries with the returns that were made of it, the store's order, the receipt that expects its goods, the driver,
+-- the row of cash, the driver's open handovers of cash, the pay, accounts.
 -- Fails: delivery_not_found, forbidden, what delivery.outcome_obstacle names, insufficient_wallet_balance (the owner spent the COD).
 create or replace function delivery.outcome_undo(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

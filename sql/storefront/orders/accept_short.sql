@@ -117,10 +117,10 @@ begin
   select d.id, s.carrier_code, s.cash_due, d.currency into v_booked
   from storefront.storefront_order_parts p
   join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'
-  join integration.carrier_shipments s on s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status <> 'cancelled' and s.cash_due > 0
+  join integration.carrier_shipments s on s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status <> 'cancelled'
   cross join lateral money.cash_due(d, 'dropoff') n
   where p.tenant_id = o.tenant_id and p.order_id = o.id and p.left_at is null and (n.cod + n.delivery_fee <> s.cash_due
-    or not storefront.order_part_has_goods(p))
+    or s.cash_due > 0 and not storefront.order_part_has_goods(p))
   order by p.position limit 1;
   if found then
     perform app.fail('shipment_cash_changes', jsonb_build_object('delivery_id', v_booked.id, 'carrier_code', v_booked.carrier_code,

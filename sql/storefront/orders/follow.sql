@@ -24,6 +24,7 @@ begin
       end if;
     end if;
     if v_moved.was = 'returned' then
+      perform storefront.order_goods_unexpect(o, v_moved.id);
       perform storefront.order_fee_comes_back(o, v_moved.id);
     elsif v_moved.status in ('returned', 'cancelled') then
       perform storefront.order_fee_passes(o, v_moved.id);
@@ -56,6 +57,16 @@ begin
   return null;
 end $$;
 
+-- The delivery had come back and is on its way again: no warehouse expects its goods (storefront.order_goods_expect). The order is locked.
+create or replace function storefront.order_goods_unexpect(o storefront.storefront_orders, p_delivery uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update warehousing.receiving_orders r set status = 'cancelled'
+  from storefront.storefront_order_parts p
+  where p.tenant_id = o.tenant_id and p.order_id = o.id and p.delivery_id = p_delivery
+    and r.tenant_id = p.tenant_id and r.id = p.receiving_order_id and r.status = 'pending';
+end $$;
+
 -- Updates a shipped order when one of its deliveries has ended. The order is locked.
 create or replace function storefront.order_after_delivery_ended(o storefront.storefront_orders) returns void
 language plpgsql set search_path = '' as $$
@@ -82,4 +93,5 @@ create trigger orders_follow after update on delivery.deliveries referencing old
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function storefront.orders_after_deliveries_moved(),
+  storefront.order_goods_unexpect(storefront.storefront_orders, uuid),
   storefront.order_after_delivery_ended(storefront.storefront_orders) from barid_caller;

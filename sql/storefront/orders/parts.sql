@@ -225,14 +225,15 @@ begin
   end if;
 end $$;
 
--- Expects back what left of an order and is not expected yet: a receipt in the warehouse it came from, with a line for each of the goods. Of an
--- order that is not cancelled those parts whose delivery has ended and did not bring them.
+-- Expects back what left of an order and is not expected yet: a receipt in the warehouse it came from, or in the default one where that was deleted
+-- meanwhile, with a line for each of the goods. Of an order that is not cancelled those parts whose delivery has ended and did not bring them.
 create or replace function storefront.order_goods_expect(p_order uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   p storefront.storefront_order_parts;
   v_receipt uuid;
+  v_warehouse uuid;
   v_cancelled boolean := (select o.status = 'cancelled' from storefront.storefront_orders o where o.tenant_id = v_tenant and o.id = p_order);
 begin
   for p in
@@ -244,11 +245,13 @@ begin
       and storefront.order_part_has_goods(x)
     order by x.position
   loop
+    v_warehouse := coalesce((select w.id from warehousing.warehouses w where w.tenant_id = v_tenant and w.id = p.warehouse_id and w.deleted_at is null),
+      delivery.default_warehouse(), p.warehouse_id);
     insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, created_by)
-    values (v_tenant, 'RCV-' || app.padded(app.take_numbers('receiving_order'), 6), p.warehouse_id, 'delivery_return_handoff', app.user_id())
+    values (v_tenant, 'RCV-' || app.padded(app.take_numbers('receiving_order'), 6), v_warehouse, 'delivery_return_handoff', app.user_id())
     returning id into v_receipt;
     insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
-    select v_tenant, v_receipt, g.position, p.warehouse_id, i.inventory_item_id, g.quantity - g.short
+    select v_tenant, v_receipt, g.position, v_warehouse, i.inventory_item_id, g.quantity - g.short
     from storefront.storefront_order_part_items g
     join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
     where g.tenant_id = v_tenant and g.part_id = p.id and g.quantity > g.short and i.inventory_item_id is not null;

@@ -1,8 +1,8 @@
 -- Deliveries that are made anew for an order: its own were cancelled before they took their goods.
 
 -- The parts of an order that nobody brings, since their delivery was cancelled while they were here, as sources of new ones (see
--- storefront.order_supply), each with its part_id, and dropoff_address_id and recipient of the cancelled one; [] where there is none. lines: see
--- storefront.order_lines().
+-- storefront.order_supply), each with its part_id, and dropoff_address_id and recipient of the cancelled one; [] where there is none. Not those
+-- that the order gave up when it ended, also when its end was undone since. lines: see storefront.order_lines().
 create or replace function storefront.order_stranded(o storefront.storefront_orders, lines jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -20,8 +20,20 @@ begin
         l (order_item_id, inventory_item_id, line) on l.order_item_id = g.order_item_id
       left join warehousing.inventory_items i on i.tenant_id = g.tenant_id and i.id = l.inventory_item_id
       where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short) z
-    where p.tenant_id = o.tenant_id and p.order_id = o.id and p.left_at is null and z.lines is not null
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and p.left_at is null and z.lines is not null and not storefront.order_part_given_up(p)
       and o.status in ('approved', 'confirmed', 'shipped'));
+end $$;
+
+-- True for a part whose goods its order released when it ended (storefront.order_settle): its picking is cancelled, and goods of it are kept in
+-- stock. Where the warehouse found none of those, its picking is cancelled too, and what is not kept in stock still travels.
+create or replace function storefront.order_part_given_up(part storefront.storefront_order_parts) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
+    select from warehousing.picking_orders k
+    join storefront.storefront_order_part_items g on g.tenant_id = k.tenant_id and g.part_id = part.id and g.quantity > g.short
+    join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id and i.inventory_item_id is not null
+    where k.tenant_id = part.tenant_id and k.id = part.picking_order_id and k.status = 'cancelled');
 end $$;
 
 -- Makes a new delivery for each part of an order whose own was cancelled before it left: from the same warehouse, to where that was to go,

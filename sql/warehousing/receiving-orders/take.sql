@@ -1,17 +1,31 @@
 -- Taking a receipt: stock, and what it means for the delivery that brought it.
 
 -- Matches the sent entries of a receipt with its lines: an entry names a line by its item, else by its
--- place. An entry about nothing has no line, and two lines of one item share an entry.
+-- place. An entry about nothing has no line. Lines of one item share an entry by it: what it says that came fills them in their order, the sound
+-- units first, and what is too much is in the last.
 create or replace function warehousing.receipt_entries(r warehousing.receiving_orders, details jsonb)
 returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint)
 language plpgsql stable set search_path = '' as $$
 begin
   return query
-  select n.position - 1, o.id, n.item_id, n.bin_id, n.received_quantity, n.condition, n.damaged_quantity
-  from rows from (jsonb_to_recordset(details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint))
-    with ordinality n (item_id, bin_id, received_quantity, condition, damaged_quantity, position)
-  left join warehousing.receiving_order_items o on o.tenant_id = r.tenant_id and o.receiving_order_id = r.id
-    and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end;
+  select s.position - 1, s.line, s.item_id, s.bin_id, case when s.received_quantity is not null then s.come end, s.condition,
+    case when s.damaged_quantity is not null then s.come - greatest(0, least(s.come, s.received - s.damaged_quantity - s.before))
+      + case when s.is_last then greatest(0, s.damaged_quantity - s.received) else 0 end end
+  from (
+    select e.*, coalesce(e.received_quantity, e.whole) as received, case when e.received_quantity is null then e.quantity
+      else greatest(0, case when e.is_last then e.received_quantity - e.before else least(e.quantity, e.received_quantity - e.before) end) end as come
+    from (
+      select n.*, o.id as line, o.quantity, (sum(o.quantity) over entry)::bigint as whole,
+        (sum(o.quantity) over earlier)::bigint - o.quantity as before,
+        lead(o.id) over earlier is null as is_last
+      from rows from (jsonb_to_recordset(details)
+        as (item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint))
+        with ordinality n (item_id, bin_id, received_quantity, condition, damaged_quantity, position)
+      left join warehousing.receiving_order_items o on o.tenant_id = r.tenant_id and o.receiving_order_id = r.id
+        and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end
+      window entry as (partition by n.position), earlier as (partition by n.position order by o.position)
+    ) e
+  ) s;
 end $$;
 
 -- Writes into the lines of a receipt what came, where to and in which condition.
@@ -64,7 +78,9 @@ begin
     perform app.fail('damaged_too_much', jsonb_build_object('field', format('item_details.%s.damaged_quantity', v_wrong.place)));
   end if;
   -- A line that nobody wrote of is wrong because of the bin that serves for all.
-  select i.*, coalesce(n.place, 0) as place, case when n.bin_id is null then 0 else n.place end as bin_place into v_wrong
+  select i.*, coalesce(n.place, 0) as place, case when n.bin_id is null then 0 else n.place end as bin_place,
+    case when n.item_id is null then i.quantity else (select sum(x.quantity) from warehousing.receiving_order_items x
+      where x.tenant_id = r.tenant_id and x.receiving_order_id = r.id and x.item_id = n.item_id) end as expected into v_wrong
   from warehousing.receiving_order_items i
   left join warehousing.receipt_entries(r, v_details) n on n.line = i.id
   left join warehousing.bins b on b.tenant_id = i.tenant_id and b.id = i.bin_id
@@ -74,7 +90,7 @@ begin
   if found then
     if v_wrong.received_quantity > v_wrong.quantity then
       perform app.fail('received_too_much', jsonb_build_object('field', format('item_details.%s.received_quantity', v_wrong.place),
-        'expected', v_wrong.quantity));
+        'expected', v_wrong.expected));
     elsif v_wrong.bin_id is null then
       perform app.fail('bin_id_required_for_received_items', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.place)));
     end if;

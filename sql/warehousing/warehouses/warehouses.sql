@@ -113,8 +113,9 @@ begin
     or exists (select from storefront.storefront_order_parts p join storefront.storefront_orders o on o.tenant_id = p.tenant_id and o.id = p.order_id
       where p.tenant_id = v_tenant and p.warehouse_id = v_id and p.left_at is not null and p.delivery_id is null and o.status = 'shipped')
     or exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
-      and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.ordered_from_warehouse_id, d.current_warehouse_id,
+      and (v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.ordered_from_warehouse_id, d.current_warehouse_id,
         d.staging_warehouse_id)
+        or (d.delivery_flow = 'operational_return' or d.made_at_door) and delivery.goods_go_back_to(d) = v_id)
       -- A waybill that was cancelled, or has arrived, leaves the drafts of its pieces of inventory, and nothing of them is on its way.
       and not (d.status = 'draft' and delivery.is_for_waybill(d) and not exists (
         select from warehousing.waybill_deliveries x where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.is_open))) then

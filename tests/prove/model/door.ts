@@ -122,7 +122,12 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
     leaveList(state, backName(name), "returned");
     moveTo(back, "cancelled");
   }
-  if (parcel.of) state.orders[parcel.of.order].status = "shipped";
+  if (parcel.of) {
+    const order = state.orders[parcel.of.order];
+    const part = order.parts[parcel.of.part];
+    if (part.back === "expected") part.back = "cancelled";
+    order.status = "shipped";
+  }
   moveTo(parcel, before.status);
   Object.assign(parcel, { attempts: before.attempts, refused: before.refused });
   if (parcel.returns && ended) withdraw(state, parcel);
@@ -180,7 +185,10 @@ function obstacleOf(state: State, name: string): string | undefined {
   }
   if (result.returned && parcel.of) return "outcome_went_on";
   if (of) {
-    const { status, refunded } = state.orders[of.order];
+    const { status, refunded, parts } = state.orders[of.order];
+    if (parcel.status === "returned" && parts[of.part].back === "received") {
+      return "outcome_went_on";
+    }
     if (!["shipped", "delivered"].includes(status) || refunded > result.refunded) {
       return "outcome_went_on";
     }

@@ -145,8 +145,11 @@ function changesBooked(state: State, next: State, name: string): boolean {
   return !order.wallet && order.parts.some((part, place) => {
     const { booked, status } = state.parcels[partName(name, place)] ?? {};
     const after = next.parcels[partName(name, place)];
-    return Boolean(booked) && !part.left && status !== "cancelled" &&
-      (after!.status === "cancelled" || after!.cod + (after!.doorFee ?? 0) !== booked);
+    if (booked === undefined || part.left || status === "cancelled") return false;
+    // One with nothing to collect is given up with its parcel.
+    return after!.status === "cancelled"
+      ? booked > 0
+      : after!.cod + (after!.doorFee ?? 0) !== booked;
   });
 }
 
@@ -283,6 +286,7 @@ export function putBack(state: State, { name }: Of<"putBack">): string {
   const { of } = state.parcels[name];
   const part = state.orders[of!.order].parts[of!.part];
   if (!part.back) return "receiving_order_not_found";
+  if (part.back === "cancelled") return "invalid_status_transition";
   if (part.back === "expected") {
     part.back = "received";
     state.goods[part.backAt!] += part.quantity - part.short;

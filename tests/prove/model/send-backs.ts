@@ -78,12 +78,17 @@ export function takeIn(state: State, { receipt, goods }: Of<"takeIn">): string {
     const parcel = state.parcels[found.parcel];
     delete parcel.expected;
     parcel.picked = false;
-    leaveList(state, found.parcel, "returned");
     if (found.at !== undefined) {
+      // Goods that their driver brought into a warehouse end there.
+      const { driver, status } = parcel;
+      const ends = status !== "delivered" && driver !== null;
+      leaveList(state, found.parcel, ends ? "completed" : "returned");
+      if (ends) state.pay[found.parcel] = { driver, payout: null };
       found.counted = goods;
       receiveGoods(state, found.parcel, goods!);
       return "ok received";
     }
+    leaveList(state, found.parcel, "returned");
     if (parcel.returns) tally(state, "came into a warehouse on its way");
     if (parcel.booked !== undefined) parcel.broughtBack = true;
     moveTo(parcel, "pending");
@@ -178,7 +183,8 @@ export function bringHome(state: State, name: string): void {
 export function expectGoods(state: State, name: string, at?: number): void {
   const { of } = state.parcels[name];
   const part = state.orders[of!.order].parts[of!.part];
-  if (!part.left || part.back || part.quantity === part.short) return;
+  const known = part.back === "expected" || part.back === "received";
+  if (!part.left || known || part.quantity === part.short) return;
   part.back = "expected";
   part.backAt = at ?? part.warehouse;
 }

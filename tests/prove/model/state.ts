@@ -147,7 +147,8 @@ export interface Part {
   left: boolean;
   /** The price of what was not found, which its carrier collects all the same. */
   charged?: number;
-  back: "expected" | "received" | null;
+  /** `cancelled`: it was expected, and is on its way again. */
+  back: "expected" | "received" | "cancelled" | null;
   /** Where it is expected back. */
   backAt?: number;
   /** It never left, and was on sale again when its order ended. */

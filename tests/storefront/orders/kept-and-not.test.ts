@@ -2,7 +2,13 @@
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign, moves } from "../../support/deliveries.ts";
-import { approveOrder, newSplitShop, whereabouts } from "../../support/order-goods.ts";
+import {
+  approveOrder,
+  newSplitShop,
+  pick,
+  picksOf,
+  whereabouts,
+} from "../../support/order-goods.ts";
 import { checkAll, newCart, orderOf, type Shop } from "../../support/orders.ts";
 import { newProduct } from "../../support/storefront.ts";
 import { unitsOf } from "../../support/warehouses.ts";
@@ -78,5 +84,22 @@ test("of such goods alone it is a parcel, which is counted", async () => {
   ]);
   await received(receiving_order_id, [{ quantity: 3 }], [{ received_quantity: 2 }]);
   expect(await whereabouts(id)).toEqual({ back: 2, lost: 1 });
+  await checkAll(shop.tenant);
+});
+
+test("none of what is kept is found: the rest is brought by another delivery after a cancelled one", async () => {
+  const { id, delivery } = await ordered(2);
+  const { admin, ops, driver } = shop.tenant;
+  const [task] = await picksOf(id);
+  expect(await pick(shop, task.id, 0)).toSucceed(200);
+  expect(await admin.post(`/storefront/orders/${id}/accept-short`)).toSucceed(200);
+  await moves(ops, delivery, ["cancel", { reason: "Own van" }]);
+  const answer = await admin.post(`/storefront/orders/${id}/redeliver`);
+  expect(answer).toSucceed(200);
+  const [{ delivery_id, items }] = answer.body.data.order.deliveries;
+  expect(items).toMatchObject([{ quantity: 3 }]);
+  await assign(shop.tenant, delivery_id);
+  await moves(driver, delivery_id, "pickup", "depart", "complete");
+  expect(await whereabouts(id)).toEqual({ delivered: 3, short: 2 });
   await checkAll(shop.tenant);
 });

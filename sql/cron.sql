@@ -43,6 +43,7 @@ begin
   perform cron.schedule('barid_notifications_purge', '51 * * * *', 'select tenancy.notifications_purge()');
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select warehousing.report_stock()');
   perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select integration.webhooks_release()');
+  perform cron.schedule('barid_subscriptions_purge', '*/5 * * * *', 'select integration.subscriptions_purge()');
   perform cron.schedule('barid_webhooks_purge', '47 * * * *', 'select integration.webhooks_purge()');
   perform cron.schedule('barid_events_purge', '53 * * * *', 'select integration.events_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select storefront.domains_recheck()');

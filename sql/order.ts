@@ -41,6 +41,7 @@ export const ports: Record<string, string> = {
   "warehousing.transfer_ends": "a transfer without an open leg is over",
   "warehousing.parcel_arrives": "a parcel brought to a warehouse is expected there",
   "warehousing.arrival_withdraw": "and is not, when its arrival is undone",
+  "warehousing.receipt_awaits": "a returned leg is on the road while a warehouse expects it",
   "warehousing.receipt_expect": "what comes back is expected where it goes",
   "warehousing.receipt_of": "by the receipt that the answer names",
   "warehousing.receipts_withdraw": "what was expected does not come any more",

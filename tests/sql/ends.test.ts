@@ -39,6 +39,7 @@ const samples: Record<string, Values> = {
   "integration.carrier_events": { outcome: "applied", created_at: age },
   "integration.system_events": { status: "pending", created_at: age },
   "integration.webhook_events": { next_attempt_at: null, created_at: age },
+  "integration.webhook_subscriptions": { event_types: "{*}", removed_at: "2026-01-01T00:00:00Z" },
   "money.payment_webhook_events": { outcome: "ignored", proof: "status", created_at: age },
   "storefront.carts": { updated_at: age },
   "storefront.custom_domains": {

@@ -26,7 +26,12 @@ const rows: List = defineList({
     entity_id: { ...foundBy("integration.webhook_events_about"), schema: Id },
   },
   limit: limits,
-  tally: { name: "webhook_events", filters: ["subscription_id", "status"] },
+  tally: {
+    name: "webhook_events",
+    filters: ["subscription_id", "status"],
+    // Kept totals count what was sent to a removed subscription until the clock has deleted it.
+    readers: "app.sees_tenant() and integration.subscriptions_removed() = '{}'",
+  },
 });
 
 /** Unlike in other lists, a page or limit that makes no sense is refused. */

@@ -33,7 +33,7 @@ begin
 end $$;
 
 -- Puts an approved change into force: the parcel owes the new amount, labels printed before are outdated, its drivers are notified, and
--- subscribers hear of it. Nobody calls it but the two functions beside it.
+-- subscribers hear of it. Nobody calls it but the functions beside it.
 create or replace function delivery.amount_change_apply(change_id uuid) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -42,7 +42,7 @@ declare
 begin
   select * into strict c from delivery.amount_changes x where x.tenant_id = app.tenant_id() and x.id = change_id and x.status = 'approved';
   update delivery.deliveries x set cod_amount = c.new_cod_amount, ordered_cod_amount = coalesce(x.ordered_cod_amount, x.cod_amount),
-    label_outdated = true
+    delivery_fee = coalesce(c.new_delivery_fee, x.delivery_fee), label_outdated = true
   where x.tenant_id = c.tenant_id and x.id = c.delivery_id
   returning * into strict d;
   update delivery.deliveries x set label_outdated = true where x.tenant_id = c.tenant_id and x.parent_id = c.delivery_id;
@@ -75,9 +75,26 @@ begin
   end if;
 end $$;
 
+-- Puts back into force what a parcel p owed before its approved change c, and what that was for, by one more approved change that nobody
+-- requested: of a store's order with the fee that c moved. The family is locked. -> its id
+create or replace function delivery.amount_put_back(p delivery.deliveries, c delivery.amount_changes, p_reason text) returns uuid
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  insert into delivery.amount_changes (tenant_id, delivery_id, old_cod_amount, new_cod_amount, currency, reason, kept_items, status, requested_by,
+    decided_by, decided_at, by_report, old_delivery_fee, new_delivery_fee)
+  values (p.tenant_id, p.id, p.cod_amount, c.old_cod_amount, p.currency, p_reason, (delivery.amount_agreed(p.id, c.decided_at)).kept_items, 'approved',
+    app.user_id(), app.user_id(), clock_timestamp(), true, case when c.old_delivery_fee is not null then p.delivery_fee end, c.old_delivery_fee)
+  returning id into v_id;
+  perform delivery.amount_change_apply(v_id);
+  return v_id;
+end $$;
+
 grant execute on function delivery.amount_change_write(delivery.deliveries, numeric, text, jsonb, boolean),
   delivery.amount_change_decide(uuid, text, text) to barid_caller;
-revoke execute on function delivery.amount_change_apply(uuid) from barid_caller;
+revoke execute on function delivery.amount_change_apply(uuid),
+  delivery.amount_put_back(delivery.deliveries, delivery.amount_changes, text) from barid_caller;
 
 -- A change and its delivery, as the calls answer them. -> {amount_change, delivery}
 create or replace function delivery.amount_change_to_json(change_id uuid, delivery_id uuid) returns jsonb

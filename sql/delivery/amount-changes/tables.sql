@@ -20,8 +20,11 @@ create table if not exists delivery.amount_changes (
   decided_at timestamptz,
   -- Why it was declined, if somebody said so.
   decline_reason text,
-  -- Written with a driver's report, or with its undo: nobody requested it.
+  -- Written with a driver's report, with its undo, or by a store's order that divides its cash anew: nobody requested it.
   by_report boolean not null default false,
+  -- The fee of a store's order that is part of the amount, where the order moved it; null: it stayed where it was.
+  old_delivery_fee numeric(18, 3) check (old_delivery_fee >= 0),
+  new_delivery_fee numeric(18, 3) check (new_delivery_fee >= 0),
   unique (tenant_id, id),
   constraint amount_change_state check ((status = 'pending') = (decided_at is null) and (decline_reason is null or status = 'declined')),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,

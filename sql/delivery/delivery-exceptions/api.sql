@@ -43,10 +43,11 @@ begin
   if found then
     perform app.fail('delivery_item_not_found', jsonb_build_object('field', format('items.%s.delivery_item_id', v_place)));
   end if;
-  -- Noted of a staged parcel, it concerns the leg that is on the road.
+  -- Noted of a staged parcel, it concerns the leg that is on the road. Sent back from the door, the parcel is there as its return.
   select l.id into v_moving from delivery.deliveries l
   where l.tenant_id = d.tenant_id and (l.id = d.id or l.parent_id = d.id) and delivery.leaves_warehouse(l)
-    and l.status in ('picked_up', 'in_transit', 'failed', 'returned') and l.current_warehouse_id is null;
+    and (l.status in ('picked_up', 'in_transit', 'failed') or l.status = 'returned' and warehousing.receipt_awaits(l.id))
+    and l.current_warehouse_id is null;
   select e.id into v_same from delivery.delivery_exceptions e
   where e.tenant_id = d.tenant_id and e.delivery_id = d.id and e.status = 'open' and e.created_by = app.user_id() and e.type = input ->> 'type'
     and e.notes is not distinct from input ->> 'notes' and e.items = v_items and e.created_at > now() - interval '15 minutes'

@@ -15,7 +15,8 @@ begin
 end $$;
 
 -- Puts back into force what a parcel p owed when it was handed over, and what that was for, where it was changed after the time that the report
--- came with, by one more approved change; those who changed it are notified. Cash of today's amount says that the driver had heard of it.
+-- came with, by one more approved change; those who changed it are notified. Cash of today's amount says that the driver had heard of it. The fee
+-- of a store's order that was moved to it since is collected by nobody then.
 -- {occurred_at?, cash_collected?} -> the id of the change; null: what holds now counts. The family is locked. SECURITY DEFINER: a driver writes no
 -- amounts, and does not see the parcel of a leg. Fails: forbidden (app.require_tenant).
 create or replace function delivery.amount_at_door(p delivery.deliveries, input jsonb) returns uuid
@@ -36,7 +37,7 @@ begin
       or v_changes[1].old_cod_amount = p.cod_amount and v_kept is not distinct from delivery.kept_items_agreed(p.id) then
     return null;
   end if;
-  v_id := delivery.amount_write(p, v_changes[1].old_cod_amount, v_kept, 'as_at_door');
+  v_id := delivery.amount_put_back(p, v_changes[1], 'as_at_door');
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   select p.tenant_id, c.decided_by, 'amount_change_late', jsonb_build_object('delivery_id', p.id, 'delivery_code', p.delivery_code,
     'amount_change_id', v_id, 'amount', v_changes[1].old_cod_amount, 'currency', p.currency)

@@ -23,6 +23,10 @@ begin
   end if;
   n := delivery.operational_return_of(p, input || '{"at_door": true}');
   n.delivery_flow := flow;
+  if flow = 'customer_return' then
+    -- Goods given in exchange are none of an order: at the address of a warehouse they end there as a parcel.
+    n.dropoff_warehouse_id := coalesce(n.dropoff_warehouse_id, delivery.return_ends_in(p.id, n.dropoff_address_id));
+  end if;
   n.status := 'picked_up';
   n.pickup_address_id := p.dropoff_address_id;
   n.pickup_snapshot := p.dropoff_snapshot;

@@ -80,8 +80,11 @@ create or replace function delivery.tracking_to_json(d delivery.deliveries, t te
 language plpgsql stable set search_path = '' as $$
 declare
   v_brand jsonb := app.settings('general', 'brand_settings');
-  v_due jsonb := money.cash_due_on(d) -> 'delivery';
+  v_due jsonb;
 begin
+  -- A transfer to another warehouse ends before the door, and is none of the recipient's.
+  d.transfer_kind := null;
+  v_due := money.cash_due_on(d) -> 'delivery';
   return jsonb_build_object('delivery_code', d.delivery_code, 'status', d.status,
     'company', jsonb_build_object('name', coalesce(app.localized(v_brand -> 'brand_name'), app.localized(t.name)),
       'logo_url', coalesce(v_brand #>> '{assets,logo,light}', t.logo_url),

@@ -72,6 +72,21 @@ begin
 end $$;
 grant execute on function storefront.order_accept(uuid, jsonb) to barid_caller;
 
+-- Lets a delivery of an order collect this amount from now on, with this fee in it. It is an approved change that nobody requested, by which a
+-- report from before it counts with what the delivery collected then (delivery.amount_at_door). A label printed before is outdated. The
+-- order is locked with its deliveries.
+create or replace function storefront.order_cash_set(d delivery.deliveries, amount numeric, fee numeric) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into delivery.amount_changes (tenant_id, delivery_id, old_cod_amount, new_cod_amount, currency, reason, status, decided_at, by_report,
+    old_delivery_fee, new_delivery_fee)
+  values (d.tenant_id, d.id, d.cod_amount, amount, d.currency, 'order_divided', 'approved', clock_timestamp(), true, d.delivery_fee, fee);
+  update delivery.deliveries x set cod_amount = amount, delivery_fee = fee, ordered_cod_amount = coalesce(x.ordered_cod_amount, x.cod_amount),
+    label_outdated = x.label_outdated or x.label_edition > 0
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  update delivery.deliveries l set label_outdated = true where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.label_edition > 0;
+end $$;
+
 -- Divides anew the cash that the deliveries of an order paid at the door collect, of those that have not left; the fee is on the first that
 -- has something to bring, unless it has left with another that did not come back. Of those whose amounts change printed labels are outdated
 -- and drivers are notified. The order is locked with its deliveries.
@@ -80,9 +95,10 @@ create or replace function storefront.order_cash_divide(o storefront.storefront_
 language plpgsql set search_path = '' as $$
 declare
   v_changed uuid[];
+  v_due record;
   v_booked record;
 begin
-  with part as (
+  for v_due in with part as (
     select p.position, p.delivery_id, p.left_at is null as here, d.status = 'cancelled' as cancelled,
       -- The fee stays with what has left with it and may still come; else it is on the first that is here.
       row_number() over (partition by d.status in ('cancelled', 'returned')
@@ -102,17 +118,14 @@ begin
         money.decimals_of(o.currency)) as goods
       from part w where w.here) s
     where t.here and not t.cancelled
-  ), changed as (
-    update delivery.deliveries d set cod_amount = u.goods + least(u.fee, o.total_price), delivery_fee = u.fee,
-      label_outdated = d.label_outdated or d.label_edition > 0
-    from due u where d.tenant_id = o.tenant_id and d.id = u.delivery_id
-      and (d.cod_amount, d.delivery_fee) is distinct from (u.goods + least(u.fee, o.total_price), u.fee)
-    returning d.id
-  ), outdated as (
-    update delivery.deliveries l set label_outdated = true
-    from changed c where l.tenant_id = o.tenant_id and l.parent_id = c.id and l.label_edition > 0
   )
-  select array_agg(c.id order by c.id) into v_changed from changed c;
+  select d, u.goods + least(u.fee, o.total_price) as amount, u.fee from due u
+  join delivery.deliveries d on d.tenant_id = o.tenant_id and d.id = u.delivery_id
+  where (d.cod_amount, d.delivery_fee) is distinct from (u.goods + least(u.fee, o.total_price), u.fee) order by d.id
+  loop
+    perform storefront.order_cash_set(v_due.d, v_due.amount, v_due.fee);
+    v_changed := v_changed || (v_due.d).id;
+  end loop;
   perform delivery.change_announce(v_changed, '{amount}') where v_changed is not null;
   select d.id, s.carrier_code, s.cash_due, d.currency into v_booked
   from storefront.storefront_order_parts p
@@ -129,4 +142,5 @@ begin
 end $$;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function storefront.order_cash_divide(storefront.storefront_orders) from barid_caller;
+revoke execute on function storefront.order_cash_set(delivery.deliveries, numeric, numeric),
+  storefront.order_cash_divide(storefront.storefront_orders) from barid_caller;

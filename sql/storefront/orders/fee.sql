@@ -25,18 +25,22 @@ end $$;
 -- has left with it meanwhile, or that a carrier is booked for with it.
 create or replace function storefront.order_fee_comes_back(o storefront.storefront_orders, p_delivery uuid) returns void
 language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
 begin
   if o.payment_method <> 'cash_on_delivery' then
     return;
   end if;
-  update delivery.deliveries d set cod_amount = greatest(d.cod_amount - d.delivery_fee, 0), delivery_fee = 0,
-    label_outdated = d.label_outdated or d.label_edition > 0
-  where d.tenant_id = o.tenant_id and d.id = p_delivery and d.delivery_fee > 0 and exists (
+  select y.* into d from delivery.deliveries y
+  where y.tenant_id = o.tenant_id and y.id = p_delivery and y.delivery_fee > 0 and exists (
     select from storefront.storefront_order_parts p
     join delivery.deliveries x on x.tenant_id = p.tenant_id and x.id = p.delivery_id
-    where p.tenant_id = o.tenant_id and p.order_id = o.id and x.id <> d.id and x.delivery_fee > 0 and x.status not in ('cancelled', 'returned')
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and x.id <> y.id and x.delivery_fee > 0 and x.status not in ('cancelled', 'returned')
       and (p.left_at is not null or exists (select from integration.carrier_shipments s
         where s.tenant_id = x.tenant_id and s.delivery_id = x.id and s.status <> 'cancelled' and s.cash_due > 0)));
+  if found then
+    perform storefront.order_cash_set(d, greatest(d.cod_amount - d.delivery_fee, 0), 0);
+  end if;
   perform storefront.order_cash_divide(o);
 end $$;
 

@@ -213,6 +213,15 @@ begin
     where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status <> 'cancelled' order by r.created_at desc, r.id limit 1);
 end $$;
 
+-- True for a delivery that a warehouse expects. SECURITY DEFINER: drivers see nothing of a warehouse.
+create or replace function warehousing.receipt_awaits(p_delivery uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from warehousing.receiving_orders r
+    where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending');
+end $$;
+
 -- A delivery that was said to have come to a warehouse did not: it is not expected there.
 create or replace function warehousing.arrival_withdraw(p_delivery uuid) returns void
 language plpgsql set search_path = '' as $$
@@ -222,7 +231,8 @@ begin
 end $$;
 
 grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid, uuid),
-  warehousing.parcel_arrives(uuid, uuid), warehousing.receipt_of(uuid), warehousing.brings_goods_back(delivery.deliveries) to barid_caller;
+  warehousing.parcel_arrives(uuid, uuid), warehousing.receipt_of(uuid), warehousing.receipt_awaits(uuid),
+  warehousing.brings_goods_back(delivery.deliveries) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function warehousing.parcel_keeps_goods(delivery.deliveries), warehousing.parcel_items_known(uuid),

@@ -44,7 +44,7 @@ begin
         where w.id = v_id)
       then 'webhook_event_not_failed' else 'webhook_event_not_found' end);
   end if;
-  return jsonb_build_object('claimed', integration.claimed(e));
+  return jsonb_build_object('claimed', app.found(integration.claimed(e), 'webhook_event_not_found'));
 end $$;
 
 -- Makes a test event of a subscription and claims it. {id, key?} -> {claimed}, {answer} of an earlier call, or {busy}: another call under this key is
@@ -72,11 +72,12 @@ begin
     on conflict (id) do update set status = 'retrying', claim_token = excluded.claim_token, claimed_at = excluded.claimed_at
     where w.claim_token is null or w.claimed_at < now() - interval '5 minutes'
     returning * into e;
-  exception when foreign_key_violation then
+  exception when foreign_key_violation or insufficient_privilege then
     -- Removed since it was looked for.
     perform app.fail('webhook_subscription_not_found');
   end;
-  return case when e.id is null then '{"busy": true}' else jsonb_build_object('claimed', integration.claimed(e)) end;
+  return case when e.id is null then '{"busy": true}'
+    else jsonb_build_object('claimed', app.found(integration.claimed(e), 'webhook_subscription_not_found')) end;
 end $$;
 
 -- Writes the attempt down. {result, key?} -> {event_id, status, retry_count}. See integration.result_save().

@@ -135,6 +135,8 @@ begin
   -- Stopped meanwhile, it stays so.
   where x.id = v_id and ((input ->> 'is_active')::boolean is not true or x.disabled_reason is distinct from 'stopped');
   if not found then
+    -- Removed meanwhile, or stopped.
+    perform integration.subscription_of(v_id);
     perform app.fail('webhook_subscription_stopped');
   end if;
   return jsonb_build_object('subscription', integration.subscription_of(v_id)) || integration.event_types_named(input);
@@ -174,22 +176,74 @@ begin
   return jsonb_build_object('id', v_id);
 end $$;
 
--- The removal; of one that the company has stopped with `also_stopped` alone.
--- Fails: webhook_subscription_stopped; webhook_subscription_not_found, where somebody was faster.
+-- The removal; of one that the company has stopped with `also_stopped` alone. With a log of more than 5,000 deliveries it is there for nobody
+-- from now on, and the clock deletes it.
+-- Locks: its deliveries, before it. Fails: webhook_subscription_stopped; webhook_subscription_not_found, where somebody was faster.
 create or replace function integration.subscription_remove(id uuid, also_stopped boolean) returns void
 language plpgsql set search_path = '' as $$
+declare
+  v_done boolean;
 begin
-  -- Deliveries before their subscription, as whoever writes a result down locks them.
-  perform from integration.webhook_events e where e.subscription_id = subscription_remove.id order by e.id for update;
-  delete from integration.webhook_subscriptions s
-  where s.id = subscription_remove.id and (also_stopped or s.disabled_reason is distinct from 'stopped');
-  if not found then
+  if exists (select from integration.webhook_events e where e.subscription_id = subscription_remove.id offset 5000) then
+    v_done := integration.subscription_hide(subscription_remove.id, also_stopped);
+  else
+    -- Deliveries before their subscription, as whoever writes a result down locks them.
+    perform from integration.webhook_events e where e.subscription_id = subscription_remove.id order by e.id for update;
+    delete from integration.webhook_subscriptions s
+    where s.id = subscription_remove.id and (also_stopped or s.disabled_reason is distinct from 'stopped');
+    v_done := found;
+  end if;
+  if not v_done then
     if exists (select from integration.webhook_subscriptions s where s.id = subscription_remove.id) then
       perform app.fail('webhook_subscription_stopped');
     end if;
     perform app.fail('webhook_subscription_not_found');
   end if;
 end $$;
+
+-- Takes a subscription of the caller's tenant from everybody's sight: nothing is sent by it any more, and another may be made in its place.
+-- -> whether it did: not where it is removed already, or the company has stopped it and not `also_stopped`. SECURITY DEFINER: nobody may write a
+-- row that they do not see.
+create or replace function integration.subscription_hide(subscription uuid, also_stopped boolean) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  update integration.webhook_subscriptions s set is_active = false, disabled_at = null, disabled_reason = null, failing_since = null,
+    removed_at = clock_timestamp()
+  where s.id = subscription_hide.subscription and s.tenant_id = app.tenant_id() and s.removed_at is null
+    and (also_stopped or s.disabled_reason is distinct from 'stopped')
+    and (app.has_permission('manage:tenant') or s.owner_user_id = app.user_id());
+  return found;
+end $$;
+
+-- The removed subscriptions of the caller's tenant that are not deleted yet. SECURITY DEFINER: nobody sees them.
+create or replace function integration.subscriptions_removed() returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return array(select s.id from integration.webhook_subscriptions s where s.tenant_id = app.tenant_id() and s.removed_at is not null);
+end $$;
+
+grant execute on function integration.subscription_hide(uuid, boolean), integration.subscriptions_removed() to barid_caller;
+
+-- Deletes what is left of removed subscriptions: up to `batch` of their deliveries, with the attempts, and those that have none left. Deliveries that are
+-- locked wait for the next run. Run by cron. -> how many deliveries. Locks: the deliveries that it deletes, then the subscriptions.
+create or replace function integration.subscriptions_purge(batch integer default 50000) returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from integration.webhook_events e where e.id in (
+    select x.id from integration.webhook_subscriptions s
+    join integration.webhook_events x on x.subscription_id = s.id
+    where s.removed_at is not null
+    limit batch for update of x skip locked);
+  get diagnostics v_count = row_count;
+  delete from integration.webhook_subscriptions s
+  where s.removed_at is not null and not exists (select from integration.webhook_events e where e.subscription_id = s.id);
+  return v_count;
+end $$;
+
+-- Nobody calls it but cron.
+revoke execute on function integration.subscriptions_purge(integer) from barid_caller;
 
 -- Another secret; the old one signs as well for 24 hours, and with it those that did already: whose answer was lost, or who is only half-way,
 -- rotates once more. At most four of them. {id, made: {secret}}

@@ -26,8 +26,11 @@ create table if not exists integration.webhook_subscriptions (
   updated_at timestamptz not null default now(),
   -- The merchant who hears of their own parcels and statements by it; null: it is the company's.
   owner_user_id uuid,
+  -- Since when nobody sees it any more; the clock deletes it with its log (integration.subscriptions_purge).
+  removed_at timestamptz,
   unique (tenant_id, id),
-  constraint webhook_subscription_exists unique nulls not distinct (tenant_id, module_id, owner_user_id),
+  -- Beside one that is removed there is room for another.
+  constraint webhook_subscription_exists unique nulls not distinct (tenant_id, module_id, owner_user_id, removed_at),
   foreign key (tenant_id, owner_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
 );
 create index if not exists webhook_subscriptions_module on integration.webhook_subscriptions (module_id);
@@ -36,5 +39,7 @@ create index if not exists webhook_subscriptions_created_by on integration.webho
 create index if not exists webhook_subscriptions_listening on integration.webhook_subscriptions (tenant_id, from_position) where is_active;
 -- An event's subscriptions: the company's (null), and that of the merchant whose parcel or statement it is about.
 create index if not exists webhook_subscriptions_owner on integration.webhook_subscriptions (tenant_id, owner_user_id);
+-- Those that wait to be deleted: few, and none at most times.
+create index if not exists webhook_subscriptions_removed on integration.webhook_subscriptions (tenant_id) where removed_at is not null;
 create index if not exists webhook_subscriptions_of_merchants on integration.webhook_subscriptions (tenant_id, created_at desc nulls last, id desc)
   where owner_user_id is not null;

@@ -13,7 +13,9 @@ import {
   outboundOnRoad,
 } from "../../support/deliveries.ts";
 import { undo } from "../../support/outcomes.ts";
+import { newYard } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { broughtInto, received, transferNoted } from "../../support/send-back.ts";
 import { follow, offerTracking, tokenOf } from "../../support/tracking.ts";
 
 let tenant: Tenant;
@@ -162,6 +164,24 @@ describe("a parcel", () => {
     expect(await undo(driver, id)).toSucceed(200);
     expect(await timesOf()).toEqual(expected);
     expect((await followed(token)).expected_at).toBe(expected_at);
+  });
+
+  test("that is on a transfer to another warehouse owes at the door what it owed before", async () => {
+    const yard = await newYard(await newTenant());
+    await offerTracking(yard);
+    const parcel = await newDelivery(yard, { cod_amount: 5_000 });
+    await received(yard, await broughtInto(yard, parcel.id, yard.warehouse));
+    const token = await tokenOf(yard.tenant.ops, parcel.id);
+    const due = async () => (await followed(token)).cash_due;
+    const owed = { amount: 7_000, currency: "IQD" };
+    expect(await due()).toEqual(owed);
+    await transferNoted(yard, parcel.barcode);
+    expect(await due()).toEqual(owed);
+    await assign(yard.tenant, parcel.id);
+    await moves(yard.tenant.driver, parcel.id, "pickup", "depart");
+    expect(await followed(token)).toMatchObject({ status: "in_transit", cash_due: owed });
+    await moves(yard.tenant.driver, parcel.id, "complete");
+    expect(await due()).toEqual(owed);
   });
 
   test("that an external carrier brings names its number there, until that ends", async () => {

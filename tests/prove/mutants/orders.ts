@@ -27,9 +27,17 @@ export const orders: Mutant[] = [
     name: "a fee is collected twice after an undo",
     file: "sql/storefront/orders/fee.sql",
     from:
-      "where d.tenant_id = o.tenant_id and d.id = p_delivery and d.delivery_fee > 0 and exists (",
-    to: "where d.tenant_id = o.tenant_id and d.id = p_delivery and false and exists (",
+      "where y.tenant_id = o.tenant_id and y.id = p_delivery and y.delivery_fee > 0 and exists (",
+    to: "where y.tenant_id = o.tenant_id and y.id = p_delivery and false and exists (",
     test: [comesBack, "undone when the other has left with it, or has come"],
+  },
+  {
+    name:
+      "a late report leaves the fee with a parcel that was handed over before it was moved there",
+    file: "sql/delivery/amount-changes/changes.sql",
+    from: "coalesce(c.new_delivery_fee, x.delivery_fee)",
+    to: "x.delivery_fee",
+    test: ["tests/storefront/orders/fee-late.test.ts", "what was paid is booked"],
   },
   {
     name: "an order stays delivered though a delivery of it is on its way again",

@@ -227,8 +227,8 @@ export const stock: Mutant[] = [
   {
     name: "a label stays current whatever its parcel collects",
     file: "sql/storefront/orders/accept_short.sql",
-    from: "d.label_outdated or d.label_edition > 0",
-    to: "d.label_outdated",
+    from: "x.label_outdated or x.label_edition > 0",
+    to: "x.label_outdated",
     test: [
       "tests/storefront/orders/short-shown.test.ts",
       "a printed label is outdated by the amount that changed, until it is printed again",

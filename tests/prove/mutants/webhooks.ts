@@ -94,4 +94,14 @@ export const webhooks: Mutant[] = [
       "the name of the URL is what the certificate must be for: its own passes, another is refused",
     ],
   },
+  {
+    name: "a subscription that was removed with a long log is still there",
+    file: "sql/webhooks/subscriptions/policies.sql",
+    from: "to barid_caller using (removed_at is null)",
+    to: "to barid_caller using (true)",
+    test: [
+      "tests/webhooks/subscriptions/removed.test.ts",
+      "is gone with its log, its place is free, nothing is sent by it, and the clock deletes it",
+    ],
+  },
 ];

@@ -27,6 +27,7 @@ export const areas = [
  */
 export const ports: Record<string, string> = {
   "integration.shipments_end": "a booking whose carrier has brought the parcel back ends when that goes another way",
+  "integration.shipments_place_changed": "a carrier that is booked was given the address of before",
   "integration.shipments_withdraw": "a carrier does not come for a parcel that is sent back",
   "money.wallet_refunds_open": "a top-up that a gateway gave back is not paid out of its wallet",
   "storefront.require_order_picked": "a store's parcel leaves when its goods are picked",

@@ -9,6 +9,8 @@ export const jobs: JobHandlers = {
     await (await import("./merchant-statements/cycle-job.ts")).makeStatements(job),
   "delivery.zones_follow": async (job) =>
     await (await import("./zones/follow-job.ts")).followZones(job),
+  "delivery.warehouse_follow": async (job) =>
+    await (await import("./deliveries/warehouse-follow-job.ts")).followWarehouse(job),
   "delivery.postponed_resume": async (job) =>
     await (await import("./outcomes/postponed-job.ts")).resumePostponed(job),
   ...dispatchJobs,

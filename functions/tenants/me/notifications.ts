@@ -61,6 +61,7 @@ const texts = {
   return_declined: "notification_return_declined",
   shipment_cancelled: "notification_shipment_cancelled",
   shipment_not_cancelled: "notification_shipment_not_cancelled",
+  shipment_place_changed: "notification_shipment_place_changed",
   shipment_of_cancelled: "notification_shipment_of_cancelled",
   statement_opened: "notification_statement_opened",
   statement_paid: "notification_statement_paid",

@@ -92,6 +92,18 @@ begin
     'carrier_code', s.carrier_code, 'tracking_number', s.tracking_number, 'reference', coalesce(s.tracking_number, s.id::text)));
 end $$;
 
+-- Notifies the administrators of the bookings that bind these deliveries, whose place has changed: the carrier was given the one of before.
+-- Nobody calls it but delivery.warehouse_moved.
+create or replace function integration.shipments_place_changed(deliveries uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform integration.shipment_notify('shipment_place_changed', s)
+  from integration.carrier_shipments s
+  where s.tenant_id = app.tenant_id() and s.delivery_id = any (deliveries) and s.status <> 'cancelled' and delivery.booking_binds(s);
+end $$;
+
+revoke execute on function integration.shipments_place_changed(uuid[]) from barid_caller;
+
 -- Ends a cancellation by the office: integration.cancel_end, with key? -> {shipment}
 -- Stores the answer under the key if the booking has ended; otherwise the key is released.
 -- Fails: shipment_in_progress (another request has claimed the shipment since).

@@ -167,6 +167,7 @@ begin
     ordered_to_warehouse_id = (v_places ->> 'ordered_to_warehouse_id')::uuid, postponed_to = (o.before ->> 'postponed_to')::date,
     overnight_notice_at = null
   where x.tenant_id = o.tenant_id and x.id = d.id;
+  perform delivery.end_where_it_stands(d.id);
   if o.result = 'partial' or o.before ->> 'amount_change_id' is not null then
     perform delivery.kept_amount_undo(delivery.parcel_of(d), o, reason);
   end if;
@@ -192,6 +193,18 @@ begin
   end if;
   perform delivery.staged_through(d.id, v_warehouse);
   return jsonb_build_object('dropoff_warehouse_id', v_warehouse);
+end $$;
+
+-- Lets a delivery that ends in a warehouse go to where that stands now: it may have got another address while the delivery was over.
+create or replace function delivery.end_where_it_stands(p_delivery uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update delivery.deliveries x set dropoff_address_id = a.id, dropoff_snapshot = to_jsonb(a), dropoff_zone_id = a.zone_id,
+    label_outdated = x.label_outdated or x.label_edition > 0
+  from warehousing.warehouses w
+  join delivery.addresses_list a on a.id = w.address_id
+  where x.tenant_id = app.tenant_id() and x.id = p_delivery and w.tenant_id = x.tenant_id and w.id = delivery.ends_in(x) and w.deleted_at is null
+    and w.address_id <> x.dropoff_address_id;
 end $$;
 
 -- Undoes what a return made of a delivery: no warehouse expects it, and the leg that was to follow it follows.

@@ -239,8 +239,9 @@ begin
   if delivery.leaves_warehouse(d) then
     -- It sets out from where it is now.
     update delivery.deliveries x set status = 'pending', pickup_warehouse_id = w.id, pickup_address_id = a.id,
-      pickup_snapshot = case when x.pickup_warehouse_id = w.id then x.pickup_snapshot else to_jsonb(a) end,
-      pickup_zone_id = case when x.pickup_warehouse_id = w.id then x.pickup_zone_id else a.zone_id end
+      -- The warehouse may stand elsewhere by now.
+      pickup_snapshot = case when x.pickup_address_id = a.id then x.pickup_snapshot else to_jsonb(a) end,
+      pickup_zone_id = case when x.pickup_address_id = a.id then x.pickup_zone_id else a.zone_id end
     from warehousing.warehouses w
     join delivery.addresses_list a on a.id = w.address_id
     where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'returned' and w.tenant_id = d.tenant_id and w.id = r.warehouse_id;

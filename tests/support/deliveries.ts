@@ -87,7 +87,11 @@ export async function assign(
   status: "pending" | "assigned" | "accepted" = "accepted",
 ): Promise<string> {
   return await sql.begin(async (tx) => {
-    const [d] = await tx`select * from delivery.deliveries where id = ${deliveryId}`;
+    // Before its search for a driver, which follows the assignment: the search itself takes them in this order.
+    await tx`select from delivery.deliveries p join delivery.deliveries d on p.id = coalesce(d.parent_id, d.id)
+      where d.id = ${deliveryId} for no key update of p`;
+    const [d] =
+      await tx`select * from delivery.deliveries where id = ${deliveryId} for no key update`;
     const [row] =
       await tx`insert into delivery.assignments (tenant_id, delivery_id, driver_id, status, units)
       values (${tenant.id}, ${deliveryId}, ${driver.id}, ${status}, ${d.unit_size}) returning id`;

@@ -46,6 +46,7 @@ declare
   v_references jsonb;
   -- The service as it shall be: what is sent over what is stored, a null as well.
   v_wanted delivery.delivery_services := jsonb_populate_record(v_service, input - array['name', 'description', 'service_options']);
+  v_stays_empty boolean := delivery.service_users_stay_empty(v_service, v_wanted, input -> 'user_ids');
 begin
   perform delivery.require_service_ranges(v_wanted.unit_min, v_wanted.unit_max,
     v_wanted.estimated_delivery_time_min, v_wanted.estimated_delivery_time_max);
@@ -78,7 +79,9 @@ begin
     policy_overrides = v_wanted.policy_overrides
   where s.id = v_service.id
   returning * into v_service;
-  perform delivery.service_set_users(v_service, input -> 'user_ids');
+  if not v_stays_empty then
+    perform delivery.service_set_users(v_service, input -> 'user_ids');
+  end if;
   perform delivery.service_set_zones(v_service, input -> 'zone_ids', input -> 'zone_tag_ids');
   return '{}';
 end $$;

@@ -36,6 +36,25 @@ begin
   on conflict do nothing;
 end $$;
 
+-- True when a change leaves a list of people empty that is empty already: the people whom a warehouse in select_users was for are gone.
+-- access_mode: the warehouse's as it shall be.
+create or replace function warehousing.warehouse_users_stay_empty(warehouse warehousing.warehouses, access_mode text, user_ids jsonb) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return warehouse_users_stay_empty.access_mode = warehouse.access_mode and app.uuids(user_ids) = '{}' and not exists (
+    select from warehousing.warehouse_users u where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id);
+end $$;
+
+-- Takes a person whose membership ends, or begins anew, off the warehouses that are for chosen people. Who is excluded from a warehouse stays so.
+create or replace function warehousing.warehouse_grants_end() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  delete from warehousing.warehouse_users u using warehousing.warehouses w
+  where u.tenant_id = new.tenant_id and u.user_id = new.user_id
+    and w.tenant_id = u.tenant_id and w.id = u.warehouse_id and w.access_mode = 'select_users';
+  return null;
+end $$;
+
 -- Refuses what is no warehouse of the tenant. Fails: warehouse_not_found (field).
 create or replace function warehousing.require_warehouse(warehouse_id uuid, field text default 'warehouse_id') returns void
 language plpgsql stable set search_path = '' as $$

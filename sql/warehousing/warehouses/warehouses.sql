@@ -47,6 +47,7 @@ language plpgsql set search_path = '' as $$
 declare
   v_warehouse warehousing.warehouses;
   v_wanted warehousing.warehouses;
+  v_stays_empty boolean;
   v_from uuid := (select w.address_id from warehousing.warehouses w where w.id = (input ->> 'id')::uuid and w.deleted_at is null);
 begin
   -- Parcels are locked before their warehouse.
@@ -63,6 +64,7 @@ begin
     raise exception 'warehouse % was moved meanwhile', v_warehouse.id using errcode = 'serialization_failure';
   end if;
   v_wanted := jsonb_populate_record(v_warehouse, input);
+  v_stays_empty := warehousing.warehouse_users_stay_empty(v_warehouse, v_wanted.access_mode, input -> 'user_ids');
   perform warehousing.require_room(v_wanted.total_capacity, v_wanted.available_capacity, input);
   if not input ? 'status' and input ? 'available_capacity' then
     v_wanted.status := case
@@ -79,7 +81,9 @@ begin
     features = v_wanted.features, access_mode = v_wanted.access_mode
   where w.id = v_warehouse.id
   returning * into v_warehouse;
-  perform warehousing.warehouse_set_users(v_warehouse, input -> 'user_ids');
+  if not v_stays_empty then
+    perform warehousing.warehouse_set_users(v_warehouse, input -> 'user_ids');
+  end if;
   return warehousing.warehouse_get(jsonb_build_object('id', v_warehouse.id));
 end $$;
 

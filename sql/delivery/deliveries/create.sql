@@ -10,8 +10,7 @@ declare
   v_id uuid;
 begin
   select w.id into v_id from warehousing.warehouses w
-  where w.id = coalesce(v_asked, (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid)
-    and w.deleted_at is null and w.status in ('active', 'full');
+  where w.id = coalesce(v_asked, delivery.default_warehouse()) and delivery.warehouse_stages(w);
   if v_id is null and v_asked is not null then
     perform app.fail('warehouse_not_found', jsonb_build_object('field', v_field));
   elsif v_id is null then

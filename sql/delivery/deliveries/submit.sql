@@ -14,7 +14,7 @@ begin
     then case when round(v_km::numeric, 3) = d.distance_km then v_km else d.distance_km end end;
 end $$;
 
--- Refuses a draft for somebody who is gone, or through a warehouse that is not in use. What a person sends back is theirs all the same.
+-- Refuses a draft for somebody who is gone, or through a warehouse that stages nothing. What a person sends back is theirs all the same.
 -- SECURITY DEFINER: who submits a draft that the office made sees neither its other person nor each warehouse.
 -- Fails: customer_not_found, warehouse_not_found, forbidden (app.require_tenant).
 create or replace function delivery.require_draft_stands(d delivery.deliveries) returns void
@@ -28,7 +28,7 @@ begin
       and u.tenant_user_type in ('customer', 'institution'));
   if d.staging_warehouse_id is not null and not exists (
       select from warehousing.warehouses w
-      where w.tenant_id = d.tenant_id and w.id = d.staging_warehouse_id and w.deleted_at is null and w.status in ('active', 'full')) then
+      where w.tenant_id = d.tenant_id and w.id = d.staging_warehouse_id and delivery.warehouse_stages(w)) then
     perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
   end if;
 end $$;

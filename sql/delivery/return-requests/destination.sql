@@ -9,17 +9,24 @@ begin
   return case when v_mode in ('warehouse', 'choose') then v_mode else 'sender' end;
 end $$;
 
--- The tenant's default warehouse (setting general.warehouse.default_warehouse_id); null: there is none in use.
+-- The tenant's default warehouse (setting general.warehouse.default_warehouse_id), whatever its status, which is for people; null: there is none.
 create or replace function delivery.default_warehouse() returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   return (
     select w.id from warehousing.warehouses w
     where w.tenant_id = app.tenant_id() and w.id::text = lower(app.settings('general', 'warehouse') ->> 'default_warehouse_id')
-      and w.deleted_at is null and w.status in ('active', 'full'));
+      and w.deleted_at is null);
 end $$;
 
--- The default warehouse, to which returns go. Fails: return_destination_required (there is none in use).
+-- True when deliveries are staged through a warehouse: the default one, and any other that is in use (active or full).
+create or replace function delivery.warehouse_stages(w warehousing.warehouses) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return w.deleted_at is null and (w.status in ('active', 'full') or w.id = delivery.default_warehouse());
+end $$;
+
+-- The default warehouse, to which returns go. Fails: return_destination_required (there is none).
 create or replace function delivery.returns_warehouse() returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
@@ -54,7 +61,7 @@ end $$;
 -- setting. A parcel that lies
 -- in the default warehouse goes from there to its sender; of a return that has ended that is the sender of its original. The goods of a store's
 -- order always go back to where they are sold from.
--- at_door: a driver who has it in hand is asked nothing; where somebody would have to choose, or no default warehouse is in use, it goes to its
+-- at_door: a driver who has it in hand is asked nothing; where somebody would have to choose, or there is no default warehouse, it goes to its
 -- sender.
 -- {dropoff_address_id? | dropoff_warehouse_id?, at_door?} -> as delivery.ordered_from
 -- Fails: return_destination_required, return_destination_fixed, address_not_found, warehouse_not_found, invalid_status_transition (it

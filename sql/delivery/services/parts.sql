@@ -79,6 +79,27 @@ begin
   on conflict do nothing;
 end $$;
 
+-- True when a change leaves a list of people empty that is empty already: the people whom a service in select_users was for have left. wanted: the
+-- service as it shall be.
+create or replace function delivery.service_users_stay_empty(service delivery.delivery_services, wanted delivery.delivery_services, user_ids jsonb)
+returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return wanted.access_mode = service.access_mode and app.uuids(user_ids) = '{}' and not exists (
+    select from delivery.delivery_service_users u where u.tenant_id = service.tenant_id and u.service_id = service.id);
+end $$;
+
+-- Takes a person whose membership ends, or begins anew, off the services that are for chosen people: what the office granted to a member ends with the
+-- membership. Who is excluded from a service stays so.
+create or replace function delivery.service_grants_end() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  delete from delivery.delivery_service_users u using delivery.delivery_services s
+  where u.tenant_id = new.tenant_id and u.user_id = new.user_id
+    and s.tenant_id = u.tenant_id and s.id = u.service_id and s.access_mode = 'select_users';
+  return null;
+end $$;
+
 -- Gives a service the zones, or the zone tags, of its zone_access_mode; null leaves them. What the mode
 -- does not use is forgotten, so that it cannot come back unnoticed; ids of nothing are refused all the same.
 -- Fails: zone_ids_required_for_selected_zone_mode, invalid_zone_ids, zone_tag_ids_required_for_tag_selector,

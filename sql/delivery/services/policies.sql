@@ -6,6 +6,11 @@ select app.tenant_table('delivery.delivery_service_zone_tags');
 select app.tenant_table('delivery.delivery_service_teams', operations => 'delete');
 select app.tenant_table('delivery.delivery_service_vehicles', operations => 'delete');
 select app.touched('delivery.delivery_services');
+
+drop trigger if exists service_grants_end on tenancy.tenant_users;
+create trigger service_grants_end after update of left_at on tenancy.tenant_users
+  for each row when ((new.left_at is null) <> (old.left_at is null)) execute function delivery.service_grants_end();
+
 -- Each deleted service is a group of its own: there are few.
 select app.counted('services', 'delivery.delivery_services', '{deleted_at,active,delivery_type_id}');
 

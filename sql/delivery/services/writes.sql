@@ -37,7 +37,7 @@ end $$;
 -- Changes what is sent; null clears what may be empty. {id, any field of service_create} -> {}
 -- Fails: service_not_found, delivery_type_not_found, service_code_already_exists, invalid_unit_range,
 -- invalid_delivery_time_range, delivery_service_type_change_blocked_by_settings (setting_references),
--- delivery_service_in_use_by_settings (a default is not switched off),
+-- delivery_service_in_use_by_settings (a default is not switched off, and that of returns does not stop to allow them),
 -- and what service_set_users and service_set_zones fail with.
 create or replace function delivery.service_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -46,6 +46,7 @@ declare
   v_references jsonb;
   -- The service as it shall be: what is sent over what is stored, a null as well.
   v_wanted delivery.delivery_services := jsonb_populate_record(v_service, input - array['name', 'description', 'service_options']);
+  v_stays_empty boolean := delivery.service_users_stay_empty(v_service, v_wanted, input -> 'user_ids');
 begin
   perform delivery.require_service_ranges(v_wanted.unit_min, v_wanted.unit_max,
     v_wanted.estimated_delivery_time_min, v_wanted.estimated_delivery_time_max);
@@ -56,9 +57,10 @@ begin
       perform app.fail('delivery_service_type_change_blocked_by_settings', jsonb_build_object('setting_references', v_references));
     end if;
   end if;
-  if v_service.active and not v_wanted.active then
+  if v_service.active and not v_wanted.active or v_service.allow_returns and not v_wanted.allow_returns then
     v_references := jsonb_path_query_array(delivery.service_setting_references(v_service.id),
-      '$[*] ? (@.setting_key like_regex "default_delivery_service_id$")');
+      case when v_service.active and not v_wanted.active then '$[*] ? (@.setting_key like_regex "default_delivery_service_id$")'
+        else '$[*] ? (@.setting_key == "return_requests.default_delivery_service_id")' end::jsonpath);
     if v_references <> '[]' then
       perform app.fail('delivery_service_in_use_by_settings', jsonb_build_object('setting_references', v_references));
     end if;
@@ -78,7 +80,9 @@ begin
     policy_overrides = v_wanted.policy_overrides
   where s.id = v_service.id
   returning * into v_service;
-  perform delivery.service_set_users(v_service, input -> 'user_ids');
+  if not v_stays_empty then
+    perform delivery.service_set_users(v_service, input -> 'user_ids');
+  end if;
   perform delivery.service_set_zones(v_service, input -> 'zone_ids', input -> 'zone_tag_ids');
   return '{}';
 end $$;

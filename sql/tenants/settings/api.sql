@@ -47,6 +47,7 @@ declare
   v_currency record;
   v_now record;
   v_before jsonb := tenancy.manifest_settings();
+  v_return_service text := tenancy.return_service();
   v_amounts jsonb;
   v_groups jsonb;
   v_saved jsonb;
@@ -69,6 +70,9 @@ begin
   if v_groups @> '[["delivery", "transfer_manifest"]]' then
     perform tenancy.require_workflow();
     perform tenancy.require_default_service(v_before);
+  end if;
+  if v_groups @> '[["general", "delivery"]]' then
+    perform tenancy.require_return_service(v_return_service);
   end if;
   v_now := app.currency();
   if (v_now.code, v_now.decimals) <> (v_currency.code, v_currency.decimals) then
@@ -171,6 +175,34 @@ begin
     perform app.fail('delivery_service_not_available', case when v_new
       then '{"field": "delivery.transfer_manifest.settings.default_delivery_service_id"}'
       else '{"field": "delivery.transfer_manifest.settings.available_delivery_service_ids", "text_key": "default_service_left_out"}' end::jsonb);
+  end if;
+end $$;
+
+-- The service of returns that name none, as the setting has it: an id; null: there is none.
+create or replace function tenancy.return_service() returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return app.settings('general', 'delivery') #>> '{return_requests,default_delivery_service_id}';
+end $$;
+
+-- The service of returns that name none must be one they can use: switched on, and for returns. Checked when it becomes another than `before`: what
+-- became of a service since then is in the way of nobody who changes something else. Called after require_references, which holds the service.
+-- Fails: delivery_service_not_available.
+create or replace function tenancy.require_return_service(before text) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_now text := tenancy.return_service();
+  v_failure jsonb := '{"field": "general.delivery.settings.return_requests.default_delivery_service_id"}';
+  v_service delivery.delivery_services;
+begin
+  if v_now is null or v_now = before then
+    return;
+  end if;
+  select * into v_service from delivery.delivery_services s where s.id = app.as_uuid(v_now);
+  if not v_service.active then
+    perform app.fail('delivery_service_not_available', v_failure);
+  elsif not v_service.allow_returns then
+    perform app.fail('delivery_service_not_available', v_failure || '{"text_key": "service_not_for_returns"}');
   end if;
 end $$;
 

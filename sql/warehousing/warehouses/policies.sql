@@ -13,6 +13,10 @@ select app.touched('warehousing.warehouse_staff');
 drop trigger if exists staff_left on tenancy.tenant_users;
 create trigger staff_left after update of left_at on tenancy.tenant_users
   for each row when (new.left_at is not null and old.left_at is null) execute function warehousing.staff_left();
+drop trigger if exists warehouse_grants_end on tenancy.tenant_users;
+create trigger warehouse_grants_end after update of left_at, is_business on tenancy.tenant_users
+  for each row when ((new.left_at is null) <> (old.left_at is null) or (old.is_business and not new.is_business))
+  execute function warehousing.warehouse_grants_end();
 drop trigger if exists staff_stays on warehousing.warehouse_staff;
 create trigger staff_stays after insert on warehousing.warehouse_staff
   for each row when (new.is_active) execute function warehousing.staff_stays();

@@ -47,6 +47,8 @@ language plpgsql set search_path = '' as $$
 declare
   v_warehouse warehousing.warehouses;
   v_wanted warehousing.warehouses;
+  v_stays_empty boolean;
+  v_changes_mode boolean;
   v_from uuid := (select w.address_id from warehousing.warehouses w where w.id = (input ->> 'id')::uuid and w.deleted_at is null);
 begin
   -- Parcels are locked before their warehouse.
@@ -63,6 +65,7 @@ begin
     raise exception 'warehouse % was moved meanwhile', v_warehouse.id using errcode = 'serialization_failure';
   end if;
   v_wanted := jsonb_populate_record(v_warehouse, input);
+  v_stays_empty := warehousing.warehouse_users_stay_empty(v_warehouse, v_wanted.access_mode, input -> 'user_ids');
   perform warehousing.require_room(v_wanted.total_capacity, v_wanted.available_capacity, input);
   if not input ? 'status' and input ? 'available_capacity' then
     v_wanted.status := case
@@ -70,8 +73,9 @@ begin
       when (v_wanted.available_capacity > 0) is not false and v_wanted.status = 'full' then 'active'
       else v_wanted.status end;
   end if;
+  v_changes_mode := v_wanted.access_mode <> v_warehouse.access_mode;
   -- A list of those who may is not one of those who may not.
-  if v_wanted.access_mode <> v_warehouse.access_mode and v_wanted.access_mode <> 'all_users' and input -> 'user_ids' is null then
+  if v_changes_mode and v_wanted.access_mode <> 'all_users' and input -> 'user_ids' is null then
     perform app.fail('invalid_customer_ids', '{"field": "user_ids", "text_key": "reason_warehouse_users"}');
   end if;
   update warehousing.warehouses w set name = v_wanted.name, code = v_wanted.code, address_id = v_wanted.address_id,
@@ -79,7 +83,13 @@ begin
     features = v_wanted.features, access_mode = v_wanted.access_mode
   where w.id = v_warehouse.id
   returning * into v_warehouse;
-  perform warehousing.warehouse_set_users(v_warehouse, input -> 'user_ids');
+  -- Nobody of the old list is in the new one unasked: all who are sent are added, and have to be business users now.
+  if v_changes_mode then
+    delete from warehousing.warehouse_users u where u.tenant_id = v_warehouse.tenant_id and u.warehouse_id = v_warehouse.id;
+  end if;
+  if not v_stays_empty then
+    perform warehousing.warehouse_set_users(v_warehouse, input -> 'user_ids');
+  end if;
   return warehousing.warehouse_get(jsonb_build_object('id', v_warehouse.id));
 end $$;
 

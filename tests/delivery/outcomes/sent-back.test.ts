@@ -156,7 +156,7 @@ describe("a refused parcel", () => {
     await checkAll(own.tenant);
   });
 
-  test("goes to its sender where a place would be chosen, or no warehouse is in use", async () => {
+  test("goes to its sender where a place would be chosen, or there is no default warehouse", async () => {
     const own = await newGround(
       await newTenant({ settings: { "delivery.attempts": { after_last: "return" } } }),
     );
@@ -172,8 +172,11 @@ describe("a refused parcel", () => {
       expect(await own.tenant.admin.put(`/warehousing/warehouses/${warehouse}`, { status }))
         .toSucceed(200);
       const { back } = await sentBack(own);
-      expect(back).toMatchObject({ dropoff_address_id: own.from, dropoff_warehouse_id: null });
+      expect(back.dropoff_warehouse_id).toBe(warehouse);
     }
+    await sql`update warehousing.warehouses set deleted_at = now() where id = ${warehouse}`;
+    expect((await sentBack(own)).back)
+      .toMatchObject({ dropoff_address_id: own.from, dropoff_warehouse_id: null });
     await checkAll(own.tenant);
   });
 

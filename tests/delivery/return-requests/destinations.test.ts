@@ -112,10 +112,25 @@ describe("with the mode warehouse", () => {
     expect(await placeOf(made.body.id)).toEqual({ address: ground.from, warehouse: null });
   });
 
-  test("without a default warehouse in use a return has to name a place", async () => {
+  test.each(["inactive", "maintenance"])(
+    "a return goes to the default warehouse also while it is %s",
+    async (status) => {
+      const ground = await newReturning("warehouse");
+      const house = `/warehousing/warehouses/${ground.home}`;
+      expect(await ground.tenant.ops.put(house, { status })).toSucceed(200);
+      for (const ask of [customerReturn, sentBack]) {
+        const made = await ask(ground);
+        expect(made).toSucceed(201);
+        expect(await placeOf(made.body.delivery?.id ?? made.body.id))
+          .toEqual({ address: ground.stands, warehouse: ground.home });
+      }
+    },
+  );
+
+  test("without a default warehouse a return has to name a place", async () => {
     const ground = await newReturning("warehouse");
     const { tenant } = ground;
-    await sql`update warehousing.warehouses set status = 'inactive' where id = ${ground.home}`;
+    await sql`update warehousing.warehouses set deleted_at = now() where id = ${ground.home}`;
     for (const ask of [customerReturn, sentBack]) {
       const refused = await ask(ground);
       expect(refused).toFailWith(400, "return_destination_required");

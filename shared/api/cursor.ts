@@ -127,8 +127,9 @@ export function keysetCondition(list: KeysetSource, keyset: Keyset): string {
     and f.changed >= (select private.changes_from('${list.changes}', ${since}))`;
 }
 
-/** The key of a row's position, beside its columns. */
+/** The keys of a row's position, beside its columns: a list may hide its id, and a client may leave it out. */
 export const positionKey = "keyset_position";
+export const positionIdKey = "keyset_id";
 
 /** The rows of a step without their positions, and where it ended. */
 export function stepOf(
@@ -136,10 +137,10 @@ export function stepOf(
   read: readonly Record<string, unknown>[],
 ): { rows: Record<string, unknown>[]; position: Position | null; more: boolean } {
   const last = read.at(-1);
-  const end = last ? { at: String(last[positionKey]), id: String(last.id) } : null;
+  const end = last ? { at: String(last[positionKey]), id: String(last[positionIdKey]) } : null;
   const more = read.length === size;
   return {
-    rows: read.map(({ [positionKey]: _, ...row }) => row),
+    rows: read.map(({ [positionKey]: _, [positionIdKey]: __, ...row }) => row),
     position: by === "changes" ? end ?? after : more ? end : null,
     more,
   };

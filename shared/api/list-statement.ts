@@ -2,7 +2,14 @@
  * The SQL of a list's page, total and summary. Everything in it comes from the declaration; what a client sent is read
  * from `$1`, as `list.ts` sends it.
  */
-import { keysetCondition, keysetFrom, keysetOrder, positionKey, positionOf } from "./cursor.ts";
+import {
+  keysetCondition,
+  keysetFrom,
+  keysetOrder,
+  positionIdKey,
+  positionKey,
+  positionOf,
+} from "./cursor.ts";
 import { type Filter, matching } from "./filters.ts";
 import type { ListDeclaration, ListQuery } from "./list-declaration.ts";
 
@@ -164,7 +171,9 @@ function rowOf(
     `case when ${condition} then '{"${name}": true}'::jsonb else '{}'::jsonb end`
   );
   const position = keyset
-    ? [`jsonb_build_object('${positionKey}', ${positionOf(list, keyset)})`]
+    ? [
+      `jsonb_build_object('${positionKey}', ${positionOf(list, keyset)}, '${positionIdKey}', r.id)`,
+    ]
     : [];
   return [columns, ...marks, ...position].join(" || ");
 }

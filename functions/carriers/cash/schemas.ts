@@ -88,7 +88,7 @@ const declared = {
   },
   columns: {
     status: someOf("status", statuses),
-    currency: equal("currency"),
+    currency: { ...equal("currency"), schema: Currency },
     customer_name: contains("customer_name"),
     delivery_address: contains("delivery_address"),
     tracking_number: contains("tracking_number"),

@@ -114,6 +114,8 @@ export const transactions = defineList({
     date_to: until("created_at"),
   },
   columns: { wallet_id: id("wallet_id"), created_at: period("created_at") },
+  idType: "bigint",
+  readBy: "id",
   // In the same statement, so that the balance is that of the newest line.
   summary: {
     sql: () => "delivery.wallet_get(jsonb_build_object('id', $1 #> '{column,wallet_id}'))",

@@ -37,7 +37,7 @@ end $$;
 -- Changes what is sent; null clears what may be empty. {id, any field of service_create} -> {}
 -- Fails: service_not_found, delivery_type_not_found, service_code_already_exists, invalid_unit_range,
 -- invalid_delivery_time_range, delivery_service_type_change_blocked_by_settings (setting_references),
--- delivery_service_in_use_by_settings (a default is not switched off, and that of returns does not stop to allow them),
+-- delivery_service_in_use_by_settings (a default is not switched off),
 -- and what service_set_users and service_set_zones fail with.
 create or replace function delivery.service_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -57,10 +57,9 @@ begin
       perform app.fail('delivery_service_type_change_blocked_by_settings', jsonb_build_object('setting_references', v_references));
     end if;
   end if;
-  if v_service.active and not v_wanted.active or v_service.allow_returns and not v_wanted.allow_returns then
+  if v_service.active and not v_wanted.active then
     v_references := jsonb_path_query_array(delivery.service_setting_references(v_service.id),
-      case when v_service.active and not v_wanted.active then '$[*] ? (@.setting_key like_regex "default_delivery_service_id$")'
-        else '$[*] ? (@.setting_key == "return_requests.default_delivery_service_id")' end::jsonpath);
+      '$[*] ? (@.setting_key like_regex "default_delivery_service_id$")');
     if v_references <> '[]' then
       perform app.fail('delivery_service_in_use_by_settings', jsonb_build_object('setting_references', v_references));
     end if;

@@ -200,49 +200,6 @@ describe("a service that settings name", () => {
     },
   );
 
-  test("as that of returns allows them until it is named no more", async () => {
-    const own = await newTenant();
-    const id = await addService(own, await newType(own), { allow_returns: true });
-    const other = await addService(own, await newType(own), { allow_returns: true });
-    const set = (body: Record<string, unknown>) => own.ops.put(`${path}/${id}`, body);
-    await saveSettings(own.id, "delivery.transfer_manifest", { default_delivery_service_id: id });
-    expect(await set({ allow_returns: false })).toSucceed(200);
-    expect(await set({ allow_returns: true })).toSucceed(200);
-    await saveSettings(own.id, "general.delivery", {
-      return_requests: { default_delivery_service_id: id },
-    });
-    const refused = await set({ name: "X", allow_returns: false });
-    expect(refused).toFailWith(409, "delivery_service_in_use_by_settings");
-    expect(refused.body.setting_references).toEqual([{
-      source: "general.delivery",
-      setting_key: "return_requests.default_delivery_service_id",
-    }]);
-    const off = await set({ active: false, allow_returns: false });
-    expect(off.body.setting_references).toHaveLength(2);
-    expect(await storedService(id)).toMatchObject({ allow_returns: true, active: true });
-    expect(await set({ name: "X", allow_returns: true })).toSucceed(200);
-    // One that the setting named before this was asked can be changed, and another one is free to stop.
-    await sql`update delivery.delivery_services set allow_returns = false where id = ${id}`;
-    expect(await set({ name: "Y", allow_returns: false })).toSucceed(200);
-    expect(await own.ops.put(`${path}/${other}`, { allow_returns: false })).toSucceed(200);
-  });
-
-  test("of saving the setting and ending its returns at once, only one happens", async () => {
-    const own = await newTenant();
-    const ownType = await newType(own);
-    for (let round = 0; round < 6; round++) {
-      const id = await addService(own, ownType, { allow_returns: true });
-      const return_requests = { default_delivery_service_id: id };
-      const [saved, ended] = await Promise.all([
-        own.admin.put(`/tenants/${own.id}/settings`, {
-          general: { delivery: { settings: { return_requests } } },
-        }),
-        own.ops.put(`${path}/${id}`, { allow_returns: false }),
-      ]);
-      expect([saved.status, ended.status].filter((status) => status === 200)).toHaveLength(1);
-    }
-  });
-
   test("the manifests' allow-list counts as well, and each setting is named", async () => {
     const own = await newTenant();
     const id = await addService(own, await newType(own));

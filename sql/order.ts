@@ -32,6 +32,7 @@ export const ports: Record<string, string> = {
   "money.wallet_refunds_open": "a top-up that a gateway gave back is not paid out of its wallet",
   "storefront.require_order_picked": "a store's parcel leaves when its goods are picked",
   "storefront.lock_receipt_numbers": "the numbers of what it will expect back are locked before wallets",
+  "storefront.order_fee_back": "of an order's deliveries one has its fee, also after a late report",
   "storefront.orders_settle": "an order's money is settled when its deliveries have ended",
   "warehousing.stock_reserve": "goods of a delivery are set aside when it is confirmed",
   "warehousing.stock_release": "and offered again when it is cancelled",

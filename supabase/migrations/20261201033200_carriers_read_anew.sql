@@ -418,11 +418,29 @@ REVOKE ALL ON FUNCTION "integration"."shipments_withdraw"(uuid[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "integration"."shipments_withdraw"(uuid[]) TO "barid_caller";
 
+-- Bookings of parcels that are sent back already, or have been: their carriers are asked to cancel.
+insert into app.jobs (tenant_id, kind, payload, entity_key)
+select s.tenant_id, 'carriers.shipment_withdraw', jsonb_build_object('shipment_id', s.id), s.id::text
+from integration.carrier_shipments s
+join delivery.deliveries d on d.tenant_id = s.tenant_id and d.id = s.delivery_id and d.status in ('pending', 'returned')
+where s.status <> 'cancelled' and exists (
+    select from delivery.deliveries r
+    where r.tenant_id = d.tenant_id and r.original_delivery_id = coalesce(d.parent_id, d.id) and r.delivery_flow = 'operational_return'
+      and r.status <> 'cancelled')
+  and not exists (
+    select from warehousing.receiving_orders n
+    where n.tenant_id = s.tenant_id and n.delivery_id = s.delivery_id and n.status = 'received' and n.source <> 'inbound' and n.received_at > s.booked_at)
+order by s.id;
+
 -- Second legs whose first leg a carrier has brought back to the sender: nothing follows it.
-update delivery.deliveries b set status = 'cancelled', status_reason = a.status_reason
-from delivery.deliveries a
-where a.delivery_flow = 'pnd_inbound' and a.status = 'returned' and b.tenant_id = a.tenant_id and b.parent_id = a.parent_id
-  and b.delivery_flow = 'pnd_outbound' and b.status = 'draft';
+-- Company by company, by the index of statuses: drafts are few.
+update delivery.deliveries b set status = 'cancelled', status_reason = n.status_reason
+from (
+  select x.id, a.status_reason from tenancy.tenants t
+  join delivery.deliveries x on x.tenant_id = t.id and x.status = 'draft' and x.delivery_flow = 'pnd_outbound'
+  join delivery.deliveries a on a.tenant_id = x.tenant_id and a.parent_id = x.parent_id and a.delivery_flow = 'pnd_inbound' and a.status = 'returned'
+  offset 0) n
+where b.id = n.id;
 
 -- The version of the schema: the time of the newest migration that changed it, as its file is named. Written by
 -- npm run db:migration, together with the version that the functions need (shared/runtime/version.ts).

@@ -113,11 +113,6 @@ end $function$;
 
 CREATE TRIGGER warehouse_grants_end AFTER UPDATE OF left_at, is_business ON tenancy.tenant_users FOR EACH ROW WHEN ((((new.left_at IS NULL) <> (old.left_at IS NULL)) OR (old.is_business AND (NOT new.is_business)))) EXECUTE FUNCTION warehousing.warehouse_grants_end();
 
--- Lists for chosen people have those who stopped being business users before this.
-delete from warehousing.warehouse_users u using warehousing.warehouses w, tenancy.tenant_users m
-where w.tenant_id = u.tenant_id and w.id = u.warehouse_id and w.access_mode = 'select_users'
-  and m.tenant_id = u.tenant_id and m.user_id = u.user_id and not m.is_business;
-
 -- The version of the schema: the time of the newest migration that changed it, as its file is named. Written by
 -- npm run db:migration, together with the version that the functions need (shared/runtime/version.ts).
 create or replace function private.schema_version() returns text

@@ -76,12 +76,16 @@ begin
 end $$;
 
 -- Puts back into force what a parcel p owed before its approved change c, and what that was for, by one more approved change that nobody
--- requested: of a store's order with the fee that c moved. The family is locked. -> its id
+-- requested: of a store's order with the fee that c moved, so far as storefront.order_fee_back has it. The family is locked. -> its id
 create or replace function delivery.amount_put_back(p delivery.deliveries, c delivery.amount_changes, p_reason text) returns uuid
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid;
 begin
+  if c.old_delivery_fee > 0 and not storefront.order_fee_back(p, p_reason = 'as_at_door') then
+    c.old_cod_amount := greatest(c.old_cod_amount - c.old_delivery_fee, 0);
+    c.old_delivery_fee := 0;
+  end if;
   insert into delivery.amount_changes (tenant_id, delivery_id, old_cod_amount, new_cod_amount, currency, reason, kept_items, status, requested_by,
     decided_by, decided_at, by_report, old_delivery_fee, new_delivery_fee)
   values (p.tenant_id, p.id, p.cod_amount, c.old_cod_amount, p.currency, p_reason, (delivery.amount_agreed(p.id, c.decided_at)).kept_items, 'approved',

@@ -90,6 +90,7 @@ begin
   )
   select array_agg(m.id) into v_moved from moved m;
   perform delivery.change_announce(v_parcels, '{place}');
+  perform integration.shipments_end(v_moved);
   perform integration.shipments_place_changed(v_moved);
 end $$;
 

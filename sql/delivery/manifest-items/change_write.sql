@@ -126,6 +126,8 @@ begin
   perform delivery.change_announce(array_agg(c.delivery_id), '{place,recipient}'::text[] || case when c.difference <> 0 then '{amount}'::text[] end)
   from unnest(changes) c group by c.difference <> 0;
   perform delivery.routes_remeasure(v_delivery_ids);
+  perform integration.shipments_end(v_delivery_ids || array(
+    select l.id from delivery.deliveries l where l.tenant_id = v_tenant and l.parent_id = any (v_delivery_ids)));
   perform delivery.manifest_events_add((
     select jsonb_agg(jsonb_build_object('manifest_id', c.manifest_id, 'manifest_item_id', c.item_id,
       'event_type', 'destination_changed', 'payload', jsonb_build_object(

@@ -77,14 +77,43 @@ grant execute on function storefront.order_accept(uuid, jsonb) to barid_caller;
 -- order is locked with its deliveries.
 create or replace function storefront.order_cash_set(d delivery.deliveries, amount numeric, fee numeric) returns void
 language plpgsql set search_path = '' as $$
+declare
+  -- One that is being made owed nothing before.
+  v_made boolean := d.created_at = now();
 begin
   insert into delivery.amount_changes (tenant_id, delivery_id, old_cod_amount, new_cod_amount, currency, reason, status, decided_at, by_report,
     old_delivery_fee, new_delivery_fee)
-  values (d.tenant_id, d.id, d.cod_amount, amount, d.currency, 'order_divided', 'approved', clock_timestamp(), true, d.delivery_fee, fee);
-  update delivery.deliveries x set cod_amount = amount, delivery_fee = fee, ordered_cod_amount = coalesce(x.ordered_cod_amount, x.cod_amount),
+  select d.tenant_id, d.id, d.cod_amount, amount, d.currency, 'order_divided', 'approved', clock_timestamp(), true, d.delivery_fee, fee
+  where not v_made;
+  update delivery.deliveries x set cod_amount = amount, delivery_fee = fee,
+    ordered_cod_amount = case when v_made then x.ordered_cod_amount else coalesce(x.ordered_cod_amount, x.cod_amount) end,
     label_outdated = x.label_outdated or x.label_edition > 0
   where x.tenant_id = d.tenant_id and x.id = d.id;
   update delivery.deliveries l set label_outdated = true where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.label_edition > 0;
+end $$;
+
+-- Lets a delivery p of an order have the order's fee again: as it was taken at its door, and then the others that are to collect it do not any more, or
+-- as an undo has it, and then only where no other has it by now. -> whether p has it. Locks the order; its deliveries are locked.
+create or replace function storefront.order_fee_back(p delivery.deliveries, taken boolean) returns boolean
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+begin
+  perform from storefront.storefront_orders o where o.tenant_id = p.tenant_id and o.id = p.order_id for no key update;
+  for d in
+    select x.* from delivery.deliveries x
+    where x.tenant_id = p.tenant_id and x.order_id = p.order_id and x.id <> p.id and x.delivery_fee > 0 and x.status not in ('cancelled', 'returned')
+    order by x.id
+  loop
+    if not taken then
+      return false;
+    -- A carrier collects what it was booked for.
+    elsif d.status <> 'delivered' and not delivery.shipment_lives(d.id) then
+      perform storefront.order_cash_set(d, greatest(d.cod_amount - d.delivery_fee, 0), 0);
+      perform delivery.change_announce(array[d.id], '{amount}');
+    end if;
+  end loop;
+  return true;
 end $$;
 
 -- Divides anew the cash that the deliveries of an order paid at the door collect, of those that have not left; the fee is on the first that
@@ -143,4 +172,5 @@ end $$;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function storefront.order_cash_set(delivery.deliveries, numeric, numeric),
+  storefront.order_fee_back(delivery.deliveries, boolean),
   storefront.order_cash_divide(storefront.storefront_orders) from barid_caller;

@@ -246,7 +246,9 @@ begin
     order by x.position
   loop
     v_warehouse := coalesce((select w.id from warehousing.warehouses w where w.tenant_id = v_tenant and w.id = p.warehouse_id and w.deleted_at is null),
-      delivery.default_warehouse(), p.warehouse_id);
+      delivery.default_warehouse(), (
+        select w.id from warehousing.warehouses w where w.tenant_id = v_tenant and w.deleted_at is null order by w.created_at, w.id limit 1),
+      p.warehouse_id);
     insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, created_by)
     values (v_tenant, 'RCV-' || app.padded(app.take_numbers('receiving_order'), 6), v_warehouse, 'delivery_return_handoff', app.user_id())
     returning id into v_receipt;

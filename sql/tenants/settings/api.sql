@@ -185,24 +185,18 @@ begin
   return app.settings('general', 'delivery') #>> '{return_requests,default_delivery_service_id}';
 end $$;
 
--- The service of returns that name none must be one they can use: switched on, and for returns. Checked when it becomes another than `before`: what
--- became of a service since then is in the way of nobody who changes something else. Called after require_references, which holds the service.
+-- The service of returns that name none must be switched on; whether it allows returns is asked where one is ordered, since those that are made at
+-- a door do not ask. Checked when it becomes another than `before`: what became of a service since then is in the way of nobody who changes
+-- something else. Called after require_references, which holds the service.
 -- Fails: delivery_service_not_available.
 create or replace function tenancy.require_return_service(before text) returns void
 language plpgsql stable set search_path = '' as $$
 declare
   v_now text := tenancy.return_service();
-  v_failure jsonb := '{"field": "general.delivery.settings.return_requests.default_delivery_service_id"}';
-  v_service delivery.delivery_services;
 begin
-  if v_now is null or v_now = before then
-    return;
-  end if;
-  select * into v_service from delivery.delivery_services s where s.id = app.as_uuid(v_now);
-  if not v_service.active then
-    perform app.fail('delivery_service_not_available', v_failure);
-  elsif not v_service.allow_returns then
-    perform app.fail('delivery_service_not_available', v_failure || '{"text_key": "service_not_for_returns"}');
+  if v_now is distinct from before and exists (select from delivery.delivery_services s where s.id = app.as_uuid(v_now) and not s.active) then
+    perform app.fail('delivery_service_not_available',
+      '{"field": "general.delivery.settings.return_requests.default_delivery_service_id"}');
   end if;
 end $$;
 

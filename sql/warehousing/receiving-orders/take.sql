@@ -158,8 +158,12 @@ declare
   v_damaged bigint;
 begin
   select * into strict r from warehousing.receiving_orders o where o.tenant_id = app.tenant_id() and o.id = p_order for no key update;
-  select a.driver_id into v_driver from delivery.open_assignments a where a.tenant_id = r.tenant_id and a.delivery_id = r.delivery_id;
-  perform delivery.lock_driver(v_driver);
+  perform delivery.lock_driver(a.driver_id) from delivery.open_assignments a where a.tenant_id = r.tenant_id and a.delivery_id = r.delivery_id;
+  -- Handed over on the road, and not confirmed: it came with who has it still.
+  select coalesce(f.driver_id, a.driver_id) into v_driver
+  from delivery.assignments a
+  left join delivery.assignments f on a.status = 'pending' and f.tenant_id = a.tenant_id and f.id = a.handed_over_from
+  where a.tenant_id = r.tenant_id and a.delivery_id = r.delivery_id and a.status in ('pending', 'assigned', 'accepted');
   perform warehousing.receipt_fill(r, details);
   update warehousing.receiving_orders o set status = 'received', custody = 'in_warehouse', received_at = clock_timestamp(),
     received_by = app.user_id(), notes = coalesce(receipt_take.notes, o.notes)
@@ -247,7 +251,8 @@ begin
     where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'returned' and w.tenant_id = d.tenant_id and w.id = r.warehouse_id;
   end if;
   update delivery.assignments a set ended_at = clock_timestamp(), status = case
-    when exists (select from delivery.deliveries x where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'delivered') then 'completed'
+    when a.status <> 'pending' and exists (select from delivery.deliveries x where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'delivered')
+      then 'completed'
     else 'returned' end
   where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted');
 end $$;

@@ -42,7 +42,8 @@ begin
     where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id and (not v_chosen or u.user_id <> all (v_sent));
   end if;
   insert into warehousing.warehouse_users (tenant_id, warehouse_id, user_id)
-  select distinct warehouse.tenant_id, warehouse.id, g.id from unnest(v_sent) g (id) where v_chosen
+  -- A person who was taken off the list meanwhile stays off.
+  select warehouse.tenant_id, warehouse.id, g.id from unnest(v_added) g (id) where v_chosen
   on conflict do nothing;
 end $$;
 

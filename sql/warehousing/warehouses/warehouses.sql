@@ -85,6 +85,11 @@ begin
   returning * into v_warehouse;
   -- Nobody of the old list is in the new one unasked: all who are sent are added, and have to be business users now.
   if v_changes_mode then
+    -- A person who leaves at the same moment is taken off after their membership.
+    perform from tenancy.tenant_users u
+    where u.tenant_id = v_warehouse.tenant_id and (u.user_id = any (app.uuids(input -> 'user_ids')) or u.user_id in (
+      select x.user_id from warehousing.warehouse_users x where x.tenant_id = v_warehouse.tenant_id and x.warehouse_id = v_warehouse.id))
+    order by u.user_id for share;
     delete from warehousing.warehouse_users u where u.tenant_id = v_warehouse.tenant_id and u.warehouse_id = v_warehouse.id;
   end if;
   if not v_stays_empty then

@@ -4,6 +4,7 @@ import { sql } from "../../support/db.ts";
 import { assign, checkAll, move, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
 import { newAddress } from "../../support/make.ts";
+import { handOver, newDriver } from "../../support/assignments.ts";
 import { newService } from "../../support/money.ts";
 import { payFor, perDelivery, setRule } from "../../support/driver-pay.ts";
 import { receiptOf, receive, received } from "../../support/back-from-customer.ts";
@@ -122,6 +123,26 @@ test("goods are stock of whichever warehouse the driver brings them into, no par
   const [carried] = await sql`select status from delivery.assignments where delivery_id = ${back}`;
   expect(carried.status).toBe("completed");
   expect(await payFor(back)).toMatchObject([{ driver_id: tenant.driver.id, amount: 500 }]);
+  await checkAll(tenant);
+});
+
+test("received while its handover waits for an answer, it came with who has it still", async () => {
+  const all = await received(3);
+  const { tenant } = all;
+  await setRule(tenant, perDelivery(500));
+  const there = await newWarehouse(tenant);
+  await newBin(tenant, there, { is_default_receiving: true });
+  const { body: { id: back } } = await all.order(2);
+  await assign(tenant, back);
+  await moves(tenant.driver, back, "pickup", "depart", ["return", { warehouse_id: there }]);
+  const second = await newDriver(tenant);
+  await sql`update delivery.addresses set latitude = 33.31, longitude = 44.36 where tenant_id = ${tenant.id}`;
+  expect(await handOver(tenant.ops, tenant.driver, second, [back])).toSucceed(201);
+  expect(await receive(all, (await receiptOf(back)).id)).toSucceed(200);
+  expect(await payFor(back)).toMatchObject([{ driver_id: tenant.driver.id, amount: 500 }]);
+  expect(await sql`select from delivery.open_assignments where delivery_id = ${back}`).toHaveLength(
+    0,
+  );
   await checkAll(tenant);
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign, bookOf, move, moves, path } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
-import { dues, split, taken } from "../../support/order-fees.ts";
+import { dues, refusedFirst, split, taken } from "../../support/order-fees.ts";
 import { bring } from "../../support/order-goods.ts";
 import { checkAll } from "../../support/orders.ts";
 import { report, undo } from "../../support/outcomes.ts";
@@ -80,4 +80,26 @@ test("the history says what the order moved, and that nobody asked for it", asyn
   const events = await sql`select from integration.system_events
     where entity_id = ${second} and event_type = 'delivery.amount_changed'`;
   expect(events).toHaveLength(0);
+});
+
+test("a fee that was taken at one door is not taken at the other as well, which had it again meanwhile", async () => {
+  const { tenant, id, first, second, undone } = await refusedFirst();
+  expect((await dues(id))[1]).toEqual([14_000, 4_000]);
+  await assign(tenant, second);
+  const fetched = new Date();
+  const at = (minutes: number) => new Date(fetched.getTime() + minutes).toISOString();
+  expect(await undone()).toSucceed(200);
+  expect(await dues(id)).toEqual([[14_000, 4_000], [10_000, 0]]);
+  expect(await move(tenant.driver, second, "pickup", { occurred_at: at(0) })).toSucceed(200);
+  const answer = await report(tenant.driver, second, {
+    result: "delivered",
+    occurred_at: at(1),
+    cash_collected: { cod: 14_000, delivery_fee: 0 },
+  });
+  expect(answer).toSucceed(200);
+  expect(await dues(id)).toEqual([[10_000, 0], [14_000, 4_000]]);
+  await moves(tenant.driver, first, "complete");
+  expect(await taken(id)).toBe(24_000);
+  await checkAll(tenant);
+  expect(await breachesIn(tenant)).toEqual([]);
 });

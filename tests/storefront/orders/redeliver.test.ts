@@ -92,6 +92,12 @@ test.each([0, 1])(
     expect(await redeliver(shop, id)).toSucceed(200);
     expect(await cashOf(id)).toEqual(before);
     const { deliveries } = await orderAt(shop, id);
+    // It never owed anything else.
+    expect(
+      await sql`select d.ordered_cod_amount as ordered, (select count(*)::int from delivery.amount_changes c
+          where c.delivery_id = d.id) as changes
+        from delivery.deliveries d where d.id = ${deliveries[which].delivery_id}`,
+    ).toEqual([{ ordered: null, changes: 0 }]);
     for (const { delivery_id } of deliveries) await bring(shop, delivery_id, "delivered");
     expect(await orderAt(shop, id)).toMatchObject({ status: "delivered", fulfilment: "full" });
     await checkAll(shop.tenant);

@@ -76,15 +76,20 @@ begin
 end $$;
 
 -- Puts back into force what a parcel p owed before its approved change c, and what that was for, by one more approved change that nobody
--- requested: of a store's order with the fee that c moved, so far as storefront.order_fee_back has it. The family is locked. -> its id
-create or replace function delivery.amount_put_back(p delivery.deliveries, c delivery.amount_changes, p_reason text) returns uuid
+-- requested: of a store's order with the fee that c moved, so far as storefront.order_fee_back has it. at_door: a late report says what was taken;
+-- else it is an undo. The family is locked. -> its id
+create or replace function delivery.amount_put_back(p delivery.deliveries, c delivery.amount_changes, p_reason text, at_door boolean) returns uuid
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid;
 begin
-  if c.old_delivery_fee > 0 and not storefront.order_fee_back(p, p_reason = 'as_at_door') then
+  if c.old_delivery_fee > 0 and not storefront.order_fee_back(p, at_door) then
     c.old_cod_amount := greatest(c.old_cod_amount - c.old_delivery_fee, 0);
     c.old_delivery_fee := 0;
+  elsif not at_door and c.old_delivery_fee = 0 and p.delivery_fee > 0 and storefront.order_fee_back(p, at_door) then
+    -- The report that is undone took the fee off the others: without it here nobody would collect it.
+    c.old_cod_amount := c.old_cod_amount + p.delivery_fee;
+    c.old_delivery_fee := p.delivery_fee;
   end if;
   insert into delivery.amount_changes (tenant_id, delivery_id, old_cod_amount, new_cod_amount, currency, reason, kept_items, status, requested_by,
     decided_by, decided_at, by_report, old_delivery_fee, new_delivery_fee)
@@ -98,7 +103,7 @@ end $$;
 grant execute on function delivery.amount_change_write(delivery.deliveries, numeric, text, jsonb, boolean),
   delivery.amount_change_decide(uuid, text, text) to barid_caller;
 revoke execute on function delivery.amount_change_apply(uuid),
-  delivery.amount_put_back(delivery.deliveries, delivery.amount_changes, text) from barid_caller;
+  delivery.amount_put_back(delivery.deliveries, delivery.amount_changes, text, boolean) from barid_caller;
 
 -- A change and its delivery, as the calls answer them. -> {amount_change, delivery}
 create or replace function delivery.amount_change_to_json(change_id uuid, delivery_id uuid) returns jsonb

@@ -37,7 +37,7 @@ begin
       or v_changes[1].old_cod_amount = p.cod_amount and v_kept is not distinct from delivery.kept_items_agreed(p.id) then
     return null;
   end if;
-  v_id := delivery.amount_put_back(p, v_changes[1], 'as_at_door');
+  v_id := delivery.amount_put_back(p, v_changes[1], 'as_at_door', true);
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   select p.tenant_id, c.decided_by, 'amount_change_late', jsonb_build_object('delivery_id', p.id, 'delivery_code', p.delivery_code,
     'amount_change_id', v_id, 'amount', v_changes[1].old_cod_amount, 'currency', p.currency)

@@ -95,7 +95,7 @@ begin
   order by x.decided_at limit 1;
   if found then
     select * into strict p from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = kept_amount_undo.parcel;
-    perform delivery.amount_put_back(p, c, p_reason);
+    perform delivery.amount_put_back(p, c, p_reason, false);
   end if;
 end $$;
 

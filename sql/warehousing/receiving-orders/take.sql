@@ -145,7 +145,8 @@ end $$;
 --   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open; what is back for
 --                      good is returned, and its fee refunded by the policy in force; what ends here is delivered, and its driver paid
 -- Where less than all came, or damaged, administrators and operations managers are notified.
--- The order and the family of its delivery are locked. Locks: the driver who brought it, numbers, wallets, stock, what the driver earns.
+-- The order and the family of its delivery are locked. Locks: the driver who has it, or was asked to take it over, numbers, wallets, stock, what the
+-- driver earns.
 -- Fails: what receipt_fill fails with, serial_number_taken (a piece was booked in meanwhile, in another
 -- warehouse, or is damaged and set aside here: see warehousing.stock_receive).
 create or replace function warehousing.receipt_take(p_order uuid, details jsonb, notes text) returns void

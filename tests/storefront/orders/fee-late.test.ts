@@ -82,8 +82,10 @@ test("the history says what the order moved, and that nobody asked for it", asyn
   expect(events).toHaveLength(0);
 });
 
-test("a fee that was taken at one door is not taken at the other as well, which had it again meanwhile", async () => {
-  const { tenant, id, first, second, undone } = await refusedFirst();
+/** The fee passes to the second, which is handed over; the first has it again, and then the report comes. */
+async function takenAtBoth() {
+  const all = await refusedFirst();
+  const { tenant, id, second, undone } = all;
   expect((await dues(id))[1]).toEqual([14_000, 4_000]);
   await assign(tenant, second);
   const fetched = new Date();
@@ -98,8 +100,28 @@ test("a fee that was taken at one door is not taken at the other as well, which 
   });
   expect(answer).toSucceed(200);
   expect(await dues(id)).toEqual([[10_000, 0], [14_000, 4_000]]);
+  return all;
+}
+
+test("a fee that was taken at one door is not taken at the other as well, which had it again meanwhile", async () => {
+  const { tenant, id, first } = await takenAtBoth();
   await moves(tenant.driver, first, "complete");
   expect(await taken(id)).toBe(24_000);
   await checkAll(tenant);
   expect(await breachesIn(tenant)).toEqual([]);
 });
+
+test.each(["before", "after"])(
+  "undone %s the other is delivered, one of the two collects the fee",
+  async (when) => {
+    const { tenant, id, first, second } = await takenAtBoth();
+    if (when === "after") await moves(tenant.driver, first, "complete");
+    expect(await undo(tenant.ops, second, "as_at_door")).toSucceed(200);
+    expect(await dues(id)).toEqual([[10_000, 0], [14_000, 4_000]]);
+    await moves(tenant.driver, second, "complete");
+    if (when === "before") await moves(tenant.driver, first, "complete");
+    expect(await bookOf(tenant, "driver_cash", tenant.driver.id)).toBe(24_000);
+    await checkAll(tenant);
+    expect(await breachesIn(tenant)).toEqual([]);
+  },
+);

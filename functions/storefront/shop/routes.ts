@@ -1,6 +1,6 @@
 import { anyone, open } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, status } from "../../../shared/api/endpoint.ts";
-import { listStep } from "../../../shared/api/cursor.ts";
+import { listStep, stepOf } from "../../../shared/api/cursor.ts";
 import { answerOf, answerWhole } from "../../../shared/api/list.ts";
 import {
   ByDomain,
@@ -62,21 +62,26 @@ export const shop: AnyEndpoint[] = [
     response: ShopProducts,
     errors: ["market_not_found"],
     async run({ db, params, query }) {
-      const { keyset, page, filters, column_filters: _, times: __, ...asked } = query;
-      // The core reads by number of rows, so a file continues from the number that was read.
-      const limit = keyset?.size ?? query.limit;
-      const offset = keyset
-        ? Number(keyset.after?.at ?? 0)
-        : Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
-      const { rows, total } = await db.call<
-        { rows: Record<string, unknown>[]; total: number }
-      >("storefront.shop_products", { ...params, ...asked, ...filters, limit, offset });
-      const read = offset + rows.length;
-      const more = keyset !== undefined && read < total;
-      return {
-        ...answerOf({ rows, page, limit, total }),
-        [listStep]: keyset && { position: more ? { at: String(read), id: "" } : null, more },
-      };
+      const { keyset, page, limit, filters, column_filters: _, times: __, ...asked } = query;
+      const wanted = { ...params, ...asked, ...filters };
+      if (keyset) {
+        const step = { ...wanted, limit: keyset.size, after: keyset.after };
+        const read = await db.call<{ rows: Record<string, unknown>[] }>(
+          "storefront.shop_products",
+          step,
+        );
+        const { rows, position, more } = stepOf(keyset, read.rows);
+        return {
+          ...answerOf({ rows, page, limit, total: rows.length }),
+          [listStep]: { position, more },
+        };
+      }
+      const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
+      const found = await db.call<{ rows: Record<string, unknown>[]; total: number }>(
+        "storefront.shop_products",
+        { ...wanted, limit, offset },
+      );
+      return answerOf({ ...found, page, limit });
     },
   }),
   endpoint({

@@ -39,8 +39,9 @@ begin
     from jsonb_array_elements(product -> 'variants') with ordinality v (value, position)));
 end $$;
 
--- {store_name, search?, category_id?, sort_by? (created_at, title, min_price), sort_order?, limit, offset}
--- -> {rows, total}. Fails: market_not_found.
+-- {store_name, search?, category_id?, sort_by? (created_at, title, min_price), sort_order?, limit, offset} -> {rows, total};
+-- a step of a file: the same with `after` ({at, id} of the last row read, null at first) for the offset -> {rows with
+-- keyset_position and keyset_id}: no product comes twice or is left out because others come and go. Fails: market_not_found.
 create or replace function storefront.shop_products(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -51,8 +52,26 @@ declare
   v_direction text := case when input ->> 'sort_order' = 'asc' then 'asc' else 'desc' end;
   v_where text := 'p.tenant_id = $1 and p.market_id = $2 and ($3 is null or p.category_id = $3)
     and ($4 is null or exists (select from jsonb_each_text(p.name) n where app.folded(n.value) ilike any ($4)))';
+  -- The order of the rows of a file: those without a price come last, so they have a position too.
+  v_key text := case v_by
+    when 'title' then 'coalesce(p.title, '''')'
+    when 'min_price' then format('coalesce(p.min_price, numeric %L)', case v_direction when 'asc' then 'Infinity' else '-Infinity' end)
+    else 'p.created_at' end;
+  v_type text := case v_by when 'title' then 'text' when 'min_price' then 'numeric' else 'timestamptz' end;
   v_found jsonb;
 begin
+  if input ? 'after' then
+    execute format('select jsonb_build_object(''rows'', coalesce(jsonb_agg(storefront.shop_product_to_json(to_jsonb(l.product))
+        || jsonb_build_object(''keyset_position'', l.key::text, ''keyset_id'', (l.product).id)
+        order by l.key %1$s, (l.product).id %1$s), ''[]''))
+      from (select p as product, %2$s as key from storefront.products_list p where %3$s
+        and ($6 is null or (%2$s, p.id) %4$s ($6::%5$s, $7)) order by 2 %1$s, p.id %1$s limit $5) l',
+      v_direction, v_key, v_where, case v_direction when 'asc' then '>' else '<' end, v_type)
+    into v_found
+    using v_shop.tenant_id, v_shop.market_id, v_category, v_patterns, (input ->> 'limit')::bigint,
+      input #>> '{after,at}', (input #>> '{after,id}')::uuid;
+    return v_found;
+  end if;
   execute format('select jsonb_build_object(
       ''rows'', (select coalesce(jsonb_agg(page.row order by page.position), ''[]'') from (
         select storefront.shop_product_to_json(to_jsonb(l.product)) as row, row_number() over () as position

@@ -3803,7 +3803,7 @@ export interface components {
         /** Tomorrow */ first: string; /** 30 days on */ last: string;
       } | null;
     };
-    /** The company takes no answers for this parcel any more: it has ended, or another carrier brings it. */ TrackingAnswersClosedError: { code?: "tracking_answers_closed"; status?: string; } & components["schemas"]["Error"];
+    /** The company takes no answers for this parcel any more: it has ended, is sent back to its sender, or another carrier brings it. */ TrackingAnswersClosedError: { code?: "tracking_answers_closed"; status?: string; } & components["schemas"]["Error"];
     /** This parcel's answer was changed 20 times, as often as it can be. Please call the company. */ TrackingAnswersUsedUpError: { code?: "tracking_answers_used_up"; } & components["schemas"]["Error"];
     TrackingLink: {
       /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string;

@@ -29,10 +29,14 @@ export async function peopleWhoLeave(
   return { all, leaving: leaving.map(({ id }) => id) };
 }
 
-/** Leaves in the temporary table `leaving` those whom no row of another company names, and who do not manage the system. */
+/** Leaves in the temporary table `leaving` those whom no row and no open invitation of another company names, and who do not manage the system. */
 async function keepThoseOfOthers(tx: postgres.TransactionSql, tenant: string): Promise<void> {
   await tx`delete from pg_temp.leaving l
     where exists (select from tenancy.system_users s where s.user_id = l.id)`;
+  // An invitation names an account by its address; the mail leads into it, or into the notices of who has it.
+  await tx`delete from pg_temp.leaving l using auth.users u
+    where u.id = l.id and exists (select from tenancy.invitations i where i.tenant_id <> ${tenant}
+      and (i.account_id = l.id or i.email = lower(u.email)) and i.status = 'pending' and i.expires_at > now())`;
   for (const { table, column, is_tenants } of await referencesToPeople(tx)) {
     const owner = table === "tenancy.tenants" ? "id" : is_tenants ? "tenant_id" : undefined;
     if (!owner) continue;

@@ -97,7 +97,7 @@ async function planOf(
     await tx`select from tenancy.tenant_users m join auth.users u on u.id = m.user_id
     where m.tenant_id = ${tenant} and m.user_id = ${subject.person ?? null}
       and case when m.user_id = any (${subject.sets
-      .account!}) then u.deleted_at is null else m.is_active end`;
+      .account!}) then u.deleted_at is null else m.left_at is null end`;
   return {
     subject,
     ...(record && { record: record.id }),

@@ -27,6 +27,7 @@ export async function importTenant(
 ): Promise<void> {
   const manifest = await readManifest(from);
   const put: StoredFile[] = [];
+  let keys: string[] = [];
   let cancelled = Promise.resolve();
   const said = stepsSaidBy(print);
   const step: Step = (name, work) => {
@@ -58,6 +59,7 @@ export async function importTenant(
       await analyzeWritten(tx, manifest, step);
       await verify(tx, manifest, tables, step);
       for (const line of summary(manifest.figures, manifest.files.length)) print(line);
+      keys = await keysOfNobody(tx, manifest.tenant.id);
       if (dryRun) throw new Enough();
     });
   } catch (error) {
@@ -74,7 +76,7 @@ export async function importTenant(
       ? new Failure("Stopped. Nothing was kept.", { cause: error })
       : error;
   }
-  for (const line of whatIsNext(manifest)) print(line);
+  for (const line of whatIsNext(manifest, keys)) print(line);
 }
 
 /** Fails while another import runs: of two, neither sees what the other has put. */
@@ -132,13 +134,28 @@ function refuse(lines: string[]): void {
   if (lines.length > 0) throw new Failure(lines.join("\n"));
 }
 
-function whatIsNext({ tenant, sealed_with }: Manifest): string[] {
+/** The names of API keys that have lost their maker, an administrator of the project they came from: they answer nothing. */
+async function keysOfNobody(tx: postgres.TransactionSql, tenant: string): Promise<string[]> {
+  const keys = await tx`select k.name from tenancy.api_keys k
+    where k.tenant_id = ${tenant} and k.created_by is null and k.revoked_at is null and k.expires_at > now()
+    order by k.name`;
+  return keys.map(({ name }) => name);
+}
+
+function whatIsNext({ tenant, sealed_with }: Manifest, keys: string[]): string[] {
   return [
     `${tenant.slug} is here, ${tenant.status} as it was exported. What is next (docs/operations.md, Move a company):`,
     ...(sealed_with.length > 0
       ? [`- BARID_SECRETS_KEY has to contain the keys ${sealed_with.join(", ")}`]
       : []),
     "- API keys work here with the address of this project; everybody signs in again",
+    ...(keys.length > 0
+      ? [
+        `- these were made by an administrator of the other project, and stop until one of the company takes them over: ${
+          keys.join(", ")
+        }`,
+      ]
+      : []),
     "- gateways, carriers and custom domains need the address of this project",
     "- npm run tenant -- compare, where it was, names what was written there after the export",
     "- then activate it here, and archive it where it was",

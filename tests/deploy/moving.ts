@@ -164,6 +164,8 @@ export async function prepare(): Promise<void> {
   moved = await newEverything("received");
   const system = await newSystemAdmin();
   await sql`update storefront.markets set approved_by = ${system.id} where tenant_id = ${moved.tenant.id}`;
+  await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, created_by, expires_at)
+    values (${moved.tenant.id}, 'Of the other project', sha256('other'), ${system.id}, now() + interval '1 month')`;
   await sql`update auth.users set encrypted_password = extensions.crypt(${password}, extensions.gen_salt('bf', 4)),
     email_confirmed_at = now(), aud = 'authenticated', role = 'authenticated', instance_id = '00000000-0000-0000-0000-000000000000'
     where id in (select user_id from tenancy.tenant_users where tenant_id = ${moved.tenant.id})`;

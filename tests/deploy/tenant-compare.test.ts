@@ -8,6 +8,7 @@ import { exportTenant } from "../../supabase/tenant/export.ts";
 import { openPlace, type Place } from "../../supabase/tenant/place.ts";
 import { bookedCash, newSide, report, type Side } from "../support/carriers.ts";
 import { sql, stack } from "../support/db.ts";
+import { newStore } from "../support/storefront.ts";
 
 let folder: string;
 let place: Place;
@@ -32,11 +33,15 @@ const compared = async (path: string) => {
 test("nothing, until a carrier reports on a suspended company; then each table and sum that is another", async () => {
   const { tenant, ground } = side;
   const { tracking_number } = await bookedCash(ground);
+  const store = await newStore(tenant);
+  await sql`insert into storefront.custom_domains (tenant_id, market_id, custom_domain, status, dns_records, dns_verified_at)
+    values (${tenant.id}, ${store.id}, ${`${tenant.id}.test`}, 'active', '[]', now())`;
   await sql`delete from app.jobs where tenant_id = ${tenant.id}`;
   await sql`update tenancy.tenants set status = 'suspended' where id = ${tenant.id}`;
   const to = join(folder, "export");
   const [{ slug }] = await sql`select slug from tenancy.tenants where id = ${tenant.id}`;
   await exportTenant(place, { slug, to, dryRun: false, whileActive: false }, () => {});
+  await sql`update storefront.custom_domains set dns_checked_at = now() where tenant_id = ${tenant.id}`;
   expect(await compared(to)).toContain(`${slug} is as it was exported`);
   const taken = await report(tenant, side.secret, {
     tracking_number,

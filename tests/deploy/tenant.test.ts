@@ -207,6 +207,9 @@ describe("an import", () => {
   test("succeeds, and says what is next", () => {
     expect(result.code, result.lines.join("\n")).toBe(0);
     expect(result.lines.join("\n")).toContain("then activate it here");
+    expect(result.lines.join("\n")).toMatch(
+      /until one of the company takes them over: Of the other project$/m,
+    );
   });
 
   test("lets everybody sign in with the password of before", async () => {

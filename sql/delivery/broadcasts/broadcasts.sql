@@ -23,8 +23,8 @@ begin
 end $$;
 
 -- True when the bearer of the token that Realtime verified may listen to the topic. The office of one company does not
--- listen to a driver who drives for another one as well: that topic is the driver's alone. SECURITY DEFINER: a policy calls it for
--- `authenticated`, who reaches no table of ours.
+-- listen to a driver who drives for another one as well, or still has parcels of one that shut them out: that topic is the driver's
+-- alone. SECURITY DEFINER: a policy calls it for `authenticated`, who reaches no table of ours.
 create or replace function delivery.may_listen(topic text) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -40,7 +40,11 @@ begin
     select u.tenant_id from tenancy.tenant_users u where u.user_id = v_driver and u.tenant_user_type = 'driver' and u.is_active);
   return case when v_driver = app.user_id()
     then exists (select from unnest(v_tenants) t (id) where 'role:driver' = any (app.token_grants(t.id)))
-    else cardinality(v_tenants) = 1 and 'permission:manage:operations:tenant' = any (app.token_grants(v_tenants[1])) end;
+    else cardinality(v_tenants) = 1 and 'permission:manage:operations:tenant' = any (app.token_grants(v_tenants[1]))
+      and not exists (
+        select from tenancy.tenant_users u
+        join delivery.open_assignments a on a.tenant_id = u.tenant_id and a.driver_id = u.user_id
+        where u.user_id = v_driver and u.tenant_id <> v_tenants[1]) end;
 end $$;
 
 -- Sends rows under `name`: to the board of their tenant in messages of at most 100, and to each driver about their own.

@@ -1,11 +1,12 @@
 -- The answer of a recipient by the link: a wish, which moves nothing. The office agrees to a day by the outcome `postponed`, and to another
 -- place by a redirect.
 
--- True of a parcel p while its recipient may answer: it has not ended, and no booking with another carrier binds it, whose own system takes answers.
+-- True of a parcel p while its recipient may answer: it has not ended, is not sent back to its sender, and no booking with another carrier binds
+-- it, whose own system takes answers.
 create or replace function delivery.takes_answers(p delivery.deliveries) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return not delivery.has_ended(p) and not delivery.shipment_lives(p.id);
+  return not delivery.has_ended(p) and not delivery.is_sent_back(p) and not delivery.shipment_lives(p.id);
 end $$;
 
 -- The answer for a parcel p as its link shows it, and the days that may be wanted now. A link may have been passed on: what was said is not given

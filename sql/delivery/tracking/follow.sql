@@ -47,7 +47,7 @@ begin
   end if;
   v_language := app.settings('general', 'language') ->> 'default';
   if v_language is not null and app.request_setting('language_asked') is null then
-    perform set_config('app.language', v_language, true);
+    perform set_config('app.language', v_language, true), set_config('app.shop_language', v_language, true);
   end if;
   return d;
 end $$;
@@ -102,7 +102,7 @@ begin
       order by a.assignment_time desc, a.id limit 1),
     'deliver_after', d.deliver_after, 'deliver_before', d.deliver_before, 'postponed_to', d.postponed_to,
     'ordered_at', d.created_at, 'picked_up_at', d.picked_up_at, 'delivered_at', d.delivered_at, 'delivered_in_part', d.delivered_in_part,
-    'cash_due', case when until is null then jsonb_build_object(
+    'cash_due', case when until is null and not delivery.is_sent_back(d) then jsonb_build_object(
       'amount', (v_due ->> 'cod')::numeric + (v_due ->> 'delivery_fee')::numeric, 'currency', v_due ->> 'currency') end,
     'carrier', delivery.tracked_carrier(d),
     'history', (select coalesce(jsonb_agg(jsonb_build_object('status', h.to_status, 'at', coalesce(h.occurred_at, h.created_at)) order by h.id), '[]')

@@ -65,7 +65,7 @@ begin
 end $$;
 
 -- Background work: jobs by kind and status, webhooks that wait, and for how many seconds the oldest of each has been due; 0: nothing is.
--- A delivery that waits for a subscriber that fails, or for an earlier event of its thing, does not count.
+-- A job or event that waits for an earlier one of its thing does not count, nor does a delivery that waits for a subscriber that fails.
 create or replace function integration.metrics_of_queues() returns table (name text, labels jsonb, value double precision)
 language plpgsql stable set search_path = '' as $$
 begin
@@ -80,6 +80,7 @@ begin
   select 'barid_jobs_oldest_due_age_seconds', '{}', coalesce(extract(epoch from now() - min(j.run_at)), 0)::double precision
   from app.jobs j
   where j.status in ('queued', 'running') and j.run_at <= now() and (j.status = 'queued' or j.lease_until < now())
+    and not exists (select from app.jobs e where e.entity_key = j.entity_key and e.id < j.id and e.status in ('queued', 'running'))
   union all
   select 'barid_webhooks_waiting', '{}', count(*)::double precision
   from integration.subscriptions_waiting() w (id)

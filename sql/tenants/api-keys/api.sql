@@ -104,7 +104,7 @@ begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'hint', k.hint) order by k.created_at, k.id), '[]')
     from tenancy.api_keys k
-    where k.created_by = maker and k.revoked_at is null and k.expires_at > now() and not private.acts_as_maker(k.scopes)
+    where k.tenant_id = app.tenant_id() and k.created_by = maker and k.revoked_at is null and k.expires_at > now() and not private.acts_as_maker(k.scopes)
       and cardinality(private.api_key_scopes(k.tenant_id, maker, k.scopes)) = 0);
 end $$;
 

@@ -91,19 +91,20 @@ language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_from timestamptz;
+  v_id uuid;
   v_type text;
 begin
   v_from := greatest(now(), tenancy.subscription_paid_until());
   update tenancy.subscriptions s set status = 'ACTIVE',
     starts_at = case s.type when 'UNLIMITED' then now() else v_from end,
     ends_at = tenancy.subscription_ends_at(v_from, s.type)
-  where s.tenant_id = v_tenant and s.status = 'PENDING' returning s.type into v_type;
+  where s.tenant_id = v_tenant and s.status = 'PENDING' returning s.id, s.type into v_id, v_type;
   if not found then
     return;
   end if;
-  -- A term that was bought ends one that has no end.
+  -- The new one ends one that has no end.
   update tenancy.subscriptions s set status = 'CANCELLED', cancelled_at = now(), ends_at = now()
-  where s.tenant_id = v_tenant and s.status = 'ACTIVE' and s.type = 'UNLIMITED' and v_type <> 'UNLIMITED';
+  where s.tenant_id = v_tenant and s.status = 'ACTIVE' and s.type = 'UNLIMITED' and s.id <> v_id;
   perform tenancy.subscription_settle();
   perform tenancy.tenant_event_emit('subscription_started', jsonb_build_object('type', v_type));
 end $$;
@@ -180,7 +181,8 @@ begin
   end if;
   update tenancy.subscriptions s set status = 'CANCELLED', cancelled_at = now(),
     ends_at = case when s.starts_at > now() then s.starts_at when s.type = 'UNLIMITED' then now() else s.ends_at end
-  where s.tenant_id = v_subscription.tenant_id and s.id = v_subscription.id;
+  where s.tenant_id = v_subscription.tenant_id and (s.id = v_subscription.id
+    or v_subscription.type = 'UNLIMITED' and s.type = 'UNLIMITED' and s.status = 'ACTIVE');
   perform tenancy.subscription_settle();
   perform tenancy.tenant_event_emit('subscription_cancelled', jsonb_build_object('type', v_subscription.type));
   return tenancy.subscription_get('{}');

@@ -2,7 +2,7 @@
 -- carriers' reports write goes through private.
 
 -- A merchant sees and writes their own. People who see the company reach all of them, and the functions hold them to what is theirs.
-select app.tenant_table('integration.webhook_subscriptions', own => '{owner_user_id}', hidden => 'secret,previous_secret,from_position',
+select app.tenant_table('integration.webhook_subscriptions', own => '{owner_user_id}', hidden => 'secret,previous_secret,from_position,failing_since',
   write_condition => $$app.has_permission('manage:tenant') or not app.sees_tenant() and app.has_role('institution')$$);
 
 -- One that is removed is there for nobody; the sender and the clock alone find it.

@@ -72,6 +72,28 @@ describe("who may listen", () => {
     await expect(listening(topic, tenant.dispatcher)).rejects.toThrow("permissions");
   });
 
+  test("not by another company's office while a driver has parcels of one that shut them out", async () => {
+    const driver = await newDriver(tenant);
+    const topic = `driver:${driver.id}`;
+    await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
+      values (${other.id}, ${driver.id}, 'driver')`;
+    await equip(other, driver.id);
+    const { id: delivery_id } = await newDelivery(ground);
+    const given = await tenant.dispatcher.post("/delivery/assignments", {
+      delivery_id,
+      driver_id: driver.id,
+    });
+    expect(given).toSucceed(201);
+    const shut = await tenant.admin.put(`/tenants/${tenant.id}/users/${driver.id}`, {
+      is_active: false,
+    });
+    expect(shut).toSucceed(200);
+    await expect(listening(topic, other.dispatcher, other)).rejects.toThrow("permissions");
+    const taken = await tenant.ops.post(`/delivery/assignments/${given.body.id}/unassign`);
+    expect(taken).toSucceed(200);
+    await listening(topic, other.dispatcher, other);
+  });
+
   test("to nothing else, and not without a role that still holds", async () => {
     for (
       const topic of [`tenant:${tenant.id}`, "board", `driver:${randomUUID()}`, "tenant:x:board"]

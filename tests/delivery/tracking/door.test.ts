@@ -1,11 +1,19 @@
 /** A recipient's link says what happened at the door, also where that was put right afterwards. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
-import { checkAll, type Ground, moves, newGround, path } from "../../support/deliveries.ts";
+import {
+  checkAll,
+  type Ground,
+  move,
+  moves,
+  newGround,
+  path,
+  stagedInWarehouse,
+} from "../../support/deliveries.ts";
 import { partial, priced } from "../../support/kept-parts.ts";
 import { dayIn, failed, onItsWay, refused, report, undo } from "../../support/outcomes.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
-import { follow, offerTracking, tokenOf } from "../../support/tracking.ts";
+import { answerBy, follow, offerTracking, tokenOf } from "../../support/tracking.ts";
 
 let tenant: Tenant;
 let ground: Ground;
@@ -76,6 +84,20 @@ test("a parcel that was refused and came back, for thirty days", async () => {
   const back = await shown();
   expect(back).toMatchObject({ status: "returned", cash_due: null });
   expect(back.trackable_until).not.toBeNull();
+});
+
+test("a parcel that is sent back from a warehouse: nothing is due, and no answer is taken", async () => {
+  const { parent } = await stagedInWarehouse(ground, { cod_amount: 5_000 });
+  const token = await tokenOf(tenant.ops, parent.id);
+  const shown = async (): Promise<Body> => (await follow(token)).body.data;
+  expect(await shown()).toMatchObject({ cash_due: due, wanted_days: expect.any(Object) });
+  const back = await move(tenant.ops, parent.id, "operational-return", { reason: "wrong" });
+  expect(back).toSucceed(201);
+  expect(await shown()).toMatchObject({ cash_due: null, wanted_days: null });
+  expect(await answerBy(token, { note: "Ring" })).toFailWith(409, "tracking_answers_closed");
+  await moves(tenant.ops, back.body.delivery.id, ["cancel", { reason: "sent out after all" }]);
+  expect(await shown()).toMatchObject({ cash_due: due, wanted_days: expect.any(Object) });
+  expect(await answerBy(token, { note: "Ring" })).toSucceed(200);
 });
 
 test("a delivery that was undone: it is on its way again, and its cash is due", async () => {

@@ -16,7 +16,7 @@ import { undo } from "../../support/outcomes.ts";
 import { newYard } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { broughtInto, received, transferNoted } from "../../support/send-back.ts";
-import { follow, offerTracking, tokenOf } from "../../support/tracking.ts";
+import { answerBy, follow, offerTracking, tokenOf } from "../../support/tracking.ts";
 
 let tenant: Tenant;
 let ground: Ground;
@@ -204,6 +204,16 @@ describe("a parcel", () => {
     expect(await named()).toEqual(["سويفت", "عادي"]);
     // The brand has no Kurdish name, and its English one stands for it.
     expect(await named({ language: "ku" })).toEqual(["Swift", "ئاسایی"]);
+  });
+
+  test("is answered in the company's language where none is asked for", async () => {
+    const { id } = await newDelivery(ground);
+    const token = await tokenOf(tenant.ops, id);
+    const said = async (query = {}) =>
+      (await answerBy(token, { note: "Ring" }, query)).body.message;
+    const [arabic, english] = [await said({ language: "ar" }), await said({ language: "en" })];
+    expect(await said()).toBe(arabic);
+    expect(english).not.toBe(arabic);
   });
 
   test("of a company without a brand goes by its name", async () => {

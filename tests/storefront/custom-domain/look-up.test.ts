@@ -152,6 +152,23 @@ describe("a proven domain is looked at again", () => {
     expect(await row(tenant)).toMatchObject({ status: "active", dns_missing_since: null });
   });
 
+  test("asking for a verification does not put the daily look-up off", async () => {
+    const domain = newDomain();
+    const { tenant, proof } = await claim(domain);
+    await zone(domain, proof);
+    await verify(tenant);
+    await sql`update storefront.custom_domains set dns_checked_at = now() - interval '25 hours'
+      where tenant_id = ${tenant.id}`;
+    expect((await verify(tenant)).body.data).toMatchObject({
+      verified: true,
+      custom_domain: { status: "active", dns_verified_at: expect.any(String) },
+      checks: [],
+    });
+    await sql`select storefront.domains_recheck()`;
+    const [job] = await sql`select kind from app.jobs where tenant_id = ${tenant.id}`;
+    expect(job).toEqual({ kind: "storefront.verify_domain" });
+  });
+
   test("records that come back in time end the count", async () => {
     const domain = newDomain();
     const { tenant, proof } = await claim(domain);

@@ -155,11 +155,13 @@ describe("the database measures", () => {
       ('test.lost', 'running', now() - interval '1 hour', now() - interval '30 minutes'),
       ('test.runs', 'running', now() - interval '2 hours', now() + interval '1 minute'),
       ('test.dead', 'dead', now(), null), ('test.dead', 'dead', now(), null), ('test.done', 'done', now(), null)`;
+    await own.sql`insert into app.jobs (kind, entity_key, run_at) values
+      ('test.waits', 'thing/1', now() + interval '1 hour'), ('test.waits', 'thing/1', now() - interval '3 hours')`;
     const now = await measured();
-    expect(now.get('barid_jobs{kind="test.waits",status="queued"}')).toBe(2);
+    expect(now.get('barid_jobs{kind="test.waits",status="queued"}')).toBe(4);
     expect(now.get('barid_jobs{kind="test.dead",status="dead"}')).toBe(2);
     expect([...now.keys()].filter((series) => series.includes("test.done"))).toEqual([]);
-    // The one under way is nobody's delay; the one whose runner died is.
+    // The one under way is nobody's delay, nor one that waits for an earlier of its thing; the one whose runner died is.
     const age = now.get("barid_jobs_oldest_due_age_seconds")!;
     expect(age).toBeGreaterThanOrEqual(3_600);
     expect(age).toBeLessThan(3_660);

@@ -17,6 +17,7 @@ let gone: Everything;
 let beside: Everything;
 let system: Person;
 let ofBoth: Person;
+let invited: Person;
 let texts: string[];
 let before: Record<string, string>;
 let key: string;
@@ -52,6 +53,10 @@ beforeAll(async () => {
     where tenant_id = ${gone.tenant.id} and user_id = ${ofBoth.id}`;
   await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
     values (${gone.tenant.id}, ${system.id}, 'staff')`;
+  invited = await newPerson(gone.tenant.id, "customer", "customer");
+  await sql`insert into tenancy.invitations (tenant_id, email, person, expires_at)
+    select ${beside.tenant.id}, lower(u.email), '{"tenant_user_type": "customer"}', now() + interval '1 day'
+    from auth.users u where u.id = ${invited.id}`;
   await noteElsewhere();
   ({ key } = await newKey(gone.tenant));
   [{ shop }] = await sql<{ shop: string }[]>`select store_name as shop from storefront.markets
@@ -62,7 +67,7 @@ beforeAll(async () => {
     expect(error).toBeNull();
   }
   const others = await sql`select user_id from tenancy.tenant_users
-    where tenant_id = ${gone.tenant.id} and user_id not in (${ofBoth.id}, ${system.id})`;
+    where tenant_id = ${gone.tenant.id} and user_id not in (${ofBoth.id}, ${invited.id}, ${system.id})`;
   texts = [...await textsOf(sql, gone.tenant.id, others.map(({ user_id }) => user_id)), made];
   before = await fingerprintOf(beside.tenant.id);
 });
@@ -107,7 +112,7 @@ describe("a company", () => {
     const { text, failure } = await deleted(place, gone.tenant);
     expect(failure).toBeUndefined();
     expect(text).toContain("Files: 1");
-    expect(text).toMatch(/People: 13; 11 belong to no other company/);
+    expect(text).toMatch(/People: 14; 11 belong to no other company/);
     expect(text).toMatch(/Open: \d+ accounts wallet of institution hold/);
     expect(text).toMatch(/Open: \d+ deliveries are/);
     expect(text).toContain(`--confirm ${slug()}`);
@@ -201,6 +206,12 @@ describe("a deletion", () => {
       made_by_tenant: "00000000-0000-0000-0000-000000000000",
       left_tenants: null,
     });
+  });
+
+  test("leaves the account that another company's invitation waits for", async () => {
+    const [{ waits }] = await sql`select count(*)::int as waits from tenancy.invitations i
+      join auth.users u on lower(u.email) = i.email where u.id = ${invited.id}`;
+    expect(waits).toBe(1);
   });
 
   test("is repeated by the id alone, for files that came later", async () => {

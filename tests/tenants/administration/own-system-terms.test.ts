@@ -72,6 +72,19 @@ test("paid time that one without an end came into follows it", async () => {
   expect((await tenant(id)).effective_until).toBe(paid);
 });
 
+test("of two without an end the first ends when the second begins, so a cancellation ends it", async () => {
+  const id = await made("UNLIMITED");
+  await give(id, "UNLIMITED", { note_public: "As agreed" });
+  const active = await stack.sql`select note_public from tenancy.subscriptions
+    where tenant_id = ${id} and status = 'ACTIVE'`;
+  expect(active).toEqual([{ note_public: "As agreed" }]);
+  await cancel(id);
+  expect(await tenant(id)).toMatchObject({
+    subscription_status: "CANCELLED",
+    effective_active: false,
+  });
+});
+
 test("one that waits and is cancelled is not the last there was of those that began", async () => {
   const id = await made("MONTHLY");
   const began = (await give(id, "MONTHLY")).body.subscription.id;

@@ -137,14 +137,29 @@ describe("somebody", () => {
     const both = await newPerson(tenant.id, "staff", "dispatcher");
     await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
       values (${there.shop.tenant.id}, ${both.id}, 'staff')`;
-    const before = await fingerprintOf(there.shop.tenant.id);
+    // Which companies a person has left stands in the profile, and is nothing of the other one's.
+    const rowsThere = async () => ({
+      ...await fingerprintOf(there.shop.tenant.id),
+      "tenancy.profiles":
+        await sql`select to_jsonb(p) - '{left_tenants,updated_at}'::text[] as profile
+        from tenancy.profiles p join tenancy.tenant_users u on u.user_id = p.id
+        where u.tenant_id = ${there.shop.tenant.id} order by p.id`,
+    });
+    const before = await rowsThere();
     const { text, failure } = await erased(place, tenant, { person: both.id, confirm: both.id });
     expect(failure, text).toBeUndefined();
     expect(text).toContain("another company has them");
-    expect(await fingerprintOf(there.shop.tenant.id)).toEqual(before);
-    const [member] = await sql`select is_active from tenancy.tenant_users
+    expect(await rowsThere()).toEqual(before);
+    const [member] = await sql`select is_active, left_at, was_shut_out from tenancy.tenant_users
       where tenant_id = ${tenant.id} and user_id = ${both.id}`;
-    expect(member!.is_active).toBe(false);
+    expect(member).toEqual({ is_active: false, left_at: expect.any(Date), was_shut_out: false });
+    const { body } = await tenant.admin.get(`/tenants/${tenant.id}/users?limit=100`);
+    expect(body.data.map(({ id }: { id: string }) => id)).not.toContain(both.id);
+    const roles = await sql`select from tenancy.tenant_user_roles
+      where tenant_id = ${tenant.id} and user_id = ${both.id}`;
+    expect(roles).toHaveLength(0);
+    const again = await erased(place, tenant, { person: both.id });
+    expect(again.text).toContain("Nothing more is to be erased.");
   });
 
   test("who is a merchant is sent nothing more: their subscription goes, with what was sent to it", async () => {

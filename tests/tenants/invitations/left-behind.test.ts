@@ -1,6 +1,6 @@
 /** The office hears of a person who leaves, of all that they have still to hand in, and of what is still due to them. */
 import { beforeEach, expect, test } from "vitest";
-import type { Body, Person } from "../../support/api.ts";
+import { type Body, type Person, signedIn } from "../../support/api.ts";
 import { expires_at, path as keysPath, scopes } from "../../support/api-keys.ts";
 import { deleteSoftly } from "../../support/auth.ts";
 import { makeDrivers, newCash, remit, selected } from "../../support/cod.ts";
@@ -55,6 +55,20 @@ test("of a driver their parcels, cash and manifests, also to dispatchers, in thr
   }
   expect((await noticesOf(tenant.ops, "ar"))[0]!.message).toMatch(/غادر .* طرود في العهدة: 2\./);
   expect((await noticesOf(tenant.ops, "ku"))[0]!.message).toMatch(/بەجێهێشت\. .* 2\./);
+});
+
+test("is asked of their own company alone: a key in another one does not keep them", async () => {
+  const [here, there] = await Promise.all([newTenant(), newTenant()]);
+  const admin = await newPerson(here.id, "staff", "tenant_admin");
+  await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
+    values (${there.id}, ${admin.id}, 'staff')`;
+  await sql`insert into tenancy.tenant_user_roles (tenant_id, user_id, role_key)
+    values (${there.id}, ${admin.id}, 'tenant_admin')`;
+  const elsewhere = signedIn(admin.id, there.id);
+  expect(await elsewhere.post(keysPath, { name: "Shop", scopes, expires_at })).toSucceed(201);
+  expect(await leave(admin, here)).toSucceed(200);
+  const [notice] = await noticesOf(here.admin);
+  expect(notice!.payload).not.toHaveProperty("api_keys");
 });
 
 test("of staff their desk, picks and stopped keys, not to dispatchers", async () => {

@@ -138,6 +138,27 @@ describe("money that fitted nothing", () => {
     await checkAll(mine.tenant);
   });
 
+  test("is open no more once the gateway, asked, or another event of it has paid the order", async () => {
+    const mine = await newCardShop(10);
+    // The account by which the local gateway signs.
+    await setUp(mine, "razorpay", { account_id: "acc_BaridLocal0001" });
+    const asked = await placeOrder(mine, "razorpay");
+    const heard = await placeOrder(mine, "razorpay");
+    await setUp(mine, "razorpay", { amount_exponent: 2 });
+    await atGateway(asked.instructions.redirect_url, "pay");
+    const event = eventFor(mine, numberOf(heard), due, { account: "acc_BaridLocal0001" });
+    await report(event);
+    expect(await openEvents(mine)).toHaveLength(2);
+    await setUp(mine, "razorpay", { amount_exponent: 0 });
+    await report({ ...event, created_at: 5 });
+    for (const placed of [asked, heard]) {
+      const { order } = (await look(placed, mine)).body;
+      expect(order).toMatchObject({ paymentStatus: "paid", refund_due: false });
+    }
+    expect(await openEvents(mine)).toEqual([]);
+    await checkAll(mine.tenant);
+  });
+
   test("keeps its order open, until the terminal is right and the gateway is asked", async () => {
     const mine = await newCardShop(10);
     await setUp(mine, "gatewayone", { terminal: "WRONG" });

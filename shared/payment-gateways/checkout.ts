@@ -44,11 +44,12 @@ const lookEveryMs = 200;
 
 /**
  * Where the customer pays; null once the payment is over, paid or not, as a repeated request finds it. While another request opens it,
- * this one waits for its answer, and opens the payment itself where that one could not. Fails with gateway_unavailable, and may then be asked again.
+ * this one waits for its answer, and opens the payment itself where that one could not. Fails with gateway_unavailable, and may then be asked again;
+ * with gateway_not_configured where its gateway was switched off before it was opened.
  */
 export async function openPayment(paymentId: string): Promise<Instructions | null> {
   const claim = () =>
-    system<{ open?: Known; wait?: true } & Partial<Instructions> | null>(
+    system<{ open?: Known; wait?: true; switched_off?: true } & Partial<Instructions> | null>(
       "select money.payment_open($1::text::uuid) as answer",
       [paymentId],
     );
@@ -60,6 +61,9 @@ export async function openPayment(paymentId: string): Promise<Instructions | nul
   }
   if (!claimed) return null;
   if (claimed.redirect_url) return claimed as Instructions;
+  if (claimed.switched_off) {
+    throw new AppError("gateway_not_configured", { field: "paymentMethodTypeId" });
+  }
   if (!claimed.open) throw new AppError("gateway_unavailable");
   const { secrets: sealed, ...payment } = claimed.open;
   let opened;

@@ -38,6 +38,9 @@ export async function openItems(tx: postgres.TransactionSql, tenant: string): Pr
     select format('%s orders of stores are %s', count(*), o.status) from storefront.storefront_orders o
     where o.tenant_id = ${tenant} and o.status_group not in ('completed', 'cancelled') group by o.status
     union all
+    select format('%s orders of stores owe a refund: %s %s', count(*), sum(o.refund_due_amount), o.currency)
+    from storefront.storefront_orders o where o.tenant_id = ${tenant} and o.refund_due_amount > 0 group by o.currency
+    union all
     select format('%s units of stock are in warehouses', sum(s.quantity)) from warehousing.stock s
     where s.tenant_id = ${tenant} and s.quantity <> 0 having count(*) > 0
     union all

@@ -34,6 +34,9 @@ export async function openMatters(
     select format('%s orders of stores are %s', count(*), o.status) from storefront.storefront_orders o
     where o.tenant_id = ${tenant} and o.id = any (${orders}) and o.status_group not in ('completed', 'cancelled') group by o.status
     union all
+    select format('%s orders of stores owe them a refund: %s %s', count(*), sum(o.refund_due_amount), o.currency) from storefront.storefront_orders o
+    where o.tenant_id = ${tenant} and o.user_id = ${me} and o.refund_due_amount > 0 group by o.currency
+    union all
     select format('their account %s holds %s %s', a.kind, a.balance, a.currency) from money.accounts a
     where a.tenant_id = ${tenant} and a.owner_user_id = ${me} and a.balance <> 0
     union all

@@ -138,6 +138,8 @@ create index if not exists refunds_in_cash on money.payments (tenant_id, status,
   where category = 'DELIVERY' and type = 'REFUND' and payment_method = 'cash';
 
 create index if not exists payments_order on money.payments (tenant_id, order_id) where order_id is not null;
+-- Top-ups that are waited for, by their end.
+create index if not exists top_ups_pending on money.payments (expires_at) where type = 'WALLET_TOPUP' and status = 'pending';
 create index if not exists payments_to_ask_about on money.payments (created_at) where payment_method = 'gateway' and status <> 'SUCCESS';
 
 create sequence if not exists money.gateway_order_ids as bigint start with 100000000001 minvalue 100000000001 maxvalue 999999999999999999;

@@ -53,7 +53,8 @@ end $$;
 
 -- Claims the opening of a payment at its gateway: {open: what the functions must know}, {redirect_url,
 -- gateway_order_id, expires_at} when it is open already, {wait: true} while somebody else is opening it, null when
--- it waits for nothing. A second try gets a new number: the gateway may know the first.
+-- it waits for nothing, {switched_off: true} when its gateway is not in use any more. A second try gets a new number: the gateway may know
+-- the first.
 create or replace function money.payment_open(p_payment uuid) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -67,6 +68,10 @@ begin
   elsif p.opened_at > clock_timestamp() - interval '15 seconds' then
     return jsonb_build_object('wait', true);
   end if;
+  perform set_config('app.tenant_id', p.tenant_id::text, true);
+  if not money.gateway_in_use(p.gateway_code) then
+    return jsonb_build_object('switched_off', true);
+  end if;
   update money.payments x set opened_at = clock_timestamp(),
     gateway_order_id = case when x.opened_at is null then x.gateway_order_id else nextval('money.gateway_order_ids')::text end,
     -- Razorpay takes no link that ends within 15 minutes. The payment ends with its page, so that it is asked about until then.
@@ -74,7 +79,6 @@ begin
     gateway_account = (select money.gateway_account(g.settings) from money.payment_gateways g
       where g.tenant_id = x.tenant_id and g.gateway_code = x.gateway_code)
   where x.id = p.id returning * into p;
-  perform set_config('app.tenant_id', p.tenant_id::text, true);
   return jsonb_build_object('open', money.payment_known(p));
 end $$;
 
@@ -132,10 +136,23 @@ begin
 end $$;
 grant execute on function money.payment_may_come(money.payments) to barid_caller;
 
+-- Ends top-ups that nobody paid in their time: those that never reached their gateway, those of which it has said so since, and after three days
+-- all, as orders end. Money that it reports of one after that is credited all the same, as of any that failed before.
+create or replace function money.top_ups_end() returns void
+language plpgsql set search_path = '' as $$
+begin
+  update money.payments x set status = 'FAILED', processed_at = now()
+  where x.id in (
+    select p.id from money.payments p
+    where p.type = 'WALLET_TOPUP' and p.status = 'pending' and p.expires_at <= now()
+      and (p.redirect_url is null or p.final_answer_at is not null or p.created_at <= now() - interval '72 hours')
+    order by p.expires_at limit 1000 for no key update skip locked);
+end $$;
+
 -- Queues a look at each payment that may still be made and is younger than a day; after its end until the gateway has answered once, for
 -- three days at most and once an hour, since nobody may have asked in time. One that nobody waits for any more, since its order was cancelled or paid
 -- otherwise, is asked about once soon and then once an hour until its end: its page stays open, and what was paid there is somebody's money.
--- Answers how many. Run by cron.
+-- Ends top-ups that are over. Answers how many looks. Run by cron.
 create or replace function money.payments_reconcile() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -156,6 +173,7 @@ begin
     and not exists (select from app.jobs j where j.entity_key = p.id::text and j.status in ('queued', 'running'))
   order by p.last_checked_at nulls first limit 1000;
   get diagnostics v_count = row_count;
+  perform money.top_ups_end();
   return v_count;
 end $$;
 
@@ -166,4 +184,4 @@ grant execute on function money.payment_open(uuid), money.payment_opened(uuid, t
 revoke execute on function money.gateway_account_of(money.payments), money.gateway_exponent(text), money.minor_digits(money.payments),
   money.amount_told(money.payments,jsonb), money.payment_check(uuid,text,text,interval), money.payment_answered(uuid),
   money.payment_known(money.payments), money.payment_open(uuid), money.payment_opened(uuid,text,text,text),
-  money.payments_reconcile() from barid_caller;
+  money.payments_reconcile(), money.top_ups_end() from barid_caller;

@@ -178,6 +178,48 @@ begin
   end loop;
 end $$;
 
+-- The payment that a gateway speaks of, of these tenants, or null. A refund names the payment it gives back, everything else our number or the
+-- gateway's, or our order by its id: of an order's payments the one that was made so, or the one that waits. Each name is looked up by its own index.
+-- An account speaks of what was opened under its name, and of all that was opened before it was replaced: the name of then may have been
+-- mistyped. A former one pays nothing that was opened since.
+create or replace function money.payment_named(p_code text, p_tenants uuid[], facts jsonb) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_named uuid[];
+begin
+  v_named := case when facts ->> 'kind' = 'refunded' then array(
+      select x.id from money.payments x
+      where x.gateway_code = p_code and x.gateway_transaction_id = facts ->> 'transaction_id' and x.type <> 'REFUND')
+    else array(
+      select x.id from unnest(array[facts ->> 'gateway_order_id', facts ->> 'reference']) n (number)
+      join money.payments x on x.gateway_code = p_code and x.gateway_order_id = n.number
+      union all
+      select x.id from money.payments x where x.gateway_code = p_code and x.gateway_reference = facts ->> 'reference'
+      union all
+      select x.id from money.payments x
+      where x.tenant_id = any (p_tenants) and x.order_id = app.as_uuid(facts ->> 'order') and x.type = 'ORDER') end;
+  return (
+    select x.id from money.payments x
+    where x.id = any (v_named) and x.gateway_code = p_code and x.tenant_id = any (p_tenants)
+      and (coalesce(x.gateway_account = facts ->> 'account', true) or exists (
+        select from money.payment_gateways g
+        where g.tenant_id = x.tenant_id and g.gateway_code = p_code and (money.gateway_account(g.settings) = facts ->> 'account'
+          or x.opened_at < (g.previous_accounts #>> array[facts ->> 'account', 'replaced_at'])::timestamptz)))
+    order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc,
+      coalesce(facts ->> 'reference' in (x.gateway_order_id, x.gateway_reference), false) desc,
+      x.gateway_transaction_id is not distinct from facts ->> 'transaction_id' desc, x.status = 'pending' desc, x.created_at desc limit 1);
+end $$;
+
+-- Reports of a transaction that fitted nothing when they came, and that is booked by now, are open no more. The transaction, the order and the
+-- payment are locked.
+create or replace function money.reports_booked(p money.payments, p_transaction text, p_tenants uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update money.payment_webhook_events e set tenant_id = p.tenant_id, payment_id = p.id, outcome = 'ignored', reason = 'already_processed'
+  where e.tenant_id = any (p_tenants) and e.gateway_code = p.gateway_code and e.outcome = 'unmatched' and e.resolution is null
+    and e.facts ->> 'kind' = 'paid' and e.facts ->> 'transaction_id' = p_transaction and coalesce(e.payment_id = p.id, true);
+end $$;
+
 -- Applies what a gateway told and proved. One transaction: the gateway's transaction, the order and the payment are locked, in this order,
 -- the event is written once (its key), and judged. A payment that is made is given back at once where its refund was reported before.
 -- Money that fitted nothing and that nobody settled is judged again when it
@@ -192,32 +234,14 @@ language plpgsql security definer set search_path = '' as $$
 declare
   p money.payments;
   o storefront.storefront_orders;
-  v_named uuid[];
+  v_payment uuid;
   v_event uuid;
   v_is_new boolean;
   v_end record;
 begin
   perform money.lock_gateway_transaction(p_code, facts ->> 'transaction_id');
-  -- A refund names the payment it gives back, everything else our number or the gateway's, or our order by its id: of
-  -- an order's payments the one that was made so, or the one that waits. Each name is looked up by its own index.
-  v_named := case when facts ->> 'kind' = 'refunded' then array(
-      select x.id from money.payments x
-      where x.gateway_code = p_code and x.gateway_transaction_id = facts ->> 'transaction_id' and x.type <> 'REFUND')
-    else array(
-      select x.id from unnest(array[facts ->> 'gateway_order_id', facts ->> 'reference']) n (number)
-      join money.payments x on x.gateway_code = p_code and x.gateway_order_id = n.number
-      union all
-      select x.id from money.payments x where x.gateway_code = p_code and x.gateway_reference = facts ->> 'reference'
-      union all
-      select x.id from money.payments x
-      where x.tenant_id = any (p_tenants) and x.order_id = app.as_uuid(facts ->> 'order') and x.type = 'ORDER') end;
-  select * into p from money.payments x
-  where x.id = any (v_named) and x.gateway_code = p_code and x.tenant_id = any (p_tenants)
-    -- The secret of an account speaks of what was opened there: that of a former one pays nothing that was opened since.
-    and coalesce(x.gateway_account = facts ->> 'account', true)
-  order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc,
-    coalesce(facts ->> 'reference' in (x.gateway_order_id, x.gateway_reference), false) desc,
-    x.gateway_transaction_id is not distinct from facts ->> 'transaction_id' desc, x.status = 'pending' desc, x.created_at desc limit 1;
+  v_payment := money.payment_named(p_code, p_tenants, facts);
+  select * into p from money.payments x where x.id = v_payment;
   perform set_config('app.tenant_id', coalesce(p.tenant_id, p_tenants[1])::text, true);
   -- Before the event is written: it names the payment, which two events would share and then both want alone.
   select * into o from storefront.storefront_orders x where x.tenant_id = p.tenant_id and x.id = p.order_id for no key update;
@@ -248,6 +272,7 @@ begin
   v_end := money.payment_follow(p, o, facts);
   update money.payment_webhook_events e set outcome = v_end.outcome, reason = v_end.reason where e.id = v_event;
   if facts ->> 'kind' = 'paid' and v_end.outcome = 'processed' then
+    perform money.reports_booked(p, facts ->> 'transaction_id', p_tenants);
     perform money.refunds_told_before(p_code, facts ->> 'transaction_id', p_tenants);
   end if;
   if v_is_new then
@@ -263,4 +288,5 @@ revoke execute on function money.payment_apply(text,uuid[],text,text,jsonb,text)
   money.payment_evaluate(money.payments,storefront.storefront_orders,jsonb), money.payment_refunded(money.payments,jsonb),
   money.currency_is(money.payments,text), money.payment_left(money.payments), money.gateway_refund_write(money.payments,numeric,text),
   money.gateway_refund_from(money.payments),
-  money.lock_gateway_transaction(text,text), money.refunds_told_before(text,text,uuid[]) from barid_caller;
+  money.lock_gateway_transaction(text,text), money.refunds_told_before(text,text,uuid[]), money.payment_named(text,uuid[],jsonb),
+  money.reports_booked(money.payments,text,uuid[]) from barid_caller;

@@ -207,12 +207,16 @@ exception when unique_violation then
   perform app.fail('payment_action_not_possible', '{"field": "action", "reason": "transaction_already_used"}');
 end $$;
 
--- An event that matched no payment, locked. Fails: payment_event_not_found, payment_event_not_open.
+-- An event that matched no payment, locked after its gateway's transaction: a report by which the transaction is booked ends the others of it.
+-- Fails: payment_event_not_found, payment_event_not_open.
 create or replace function money.lock_unmatched_event(p_event uuid) returns money.payment_webhook_events
 language plpgsql security definer set search_path = '' as $$
 declare
   e money.payment_webhook_events;
 begin
+  select * into e from money.payment_webhook_events x
+  where x.tenant_id = app.tenant_id() and x.id = p_event and app.has_permission('manage:tenant');
+  perform money.lock_gateway_transaction(e.gateway_code, e.facts ->> 'transaction_id');
   select * into e from money.payment_webhook_events x
   where x.tenant_id = app.tenant_id() and x.id = p_event and app.has_permission('manage:tenant') for update;
   if e.id is null then

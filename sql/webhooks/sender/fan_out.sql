@@ -145,9 +145,8 @@ begin
     left join integration.webhook_events w on w.subscription_id = s.subscription_id and w.system_event_id = s.event_id;
   else
     update integration.webhook_events w set status = 'pending', attempts = 0, next_attempt_at = now()
-    from integration.webhook_subscriptions s
-    where s.id = w.subscription_id and integration.hears(s) and w.system_event_id = any (event_ids)
-      and w.next_attempt_at is null and w.claim_token is null;
+    from integration.subscribers_of(event_ids) s
+    where w.subscription_id = s.subscription_id and w.system_event_id = s.event_id and w.next_attempt_at is null and w.claim_token is null;
     get diagnostics v_requeued = row_count;
     v_created := integration.deliveries_add(event_ids);
     if v_created + v_requeued > 0 then

@@ -1,5 +1,5 @@
 /** A shop that changes its account at a gateway is paid for what was opened at the one before. */
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
 import { checkAll, placeOrder, type Shop, standing } from "../../support/orders.ts";
@@ -10,9 +10,12 @@ import {
   eventFor,
   newCardShop,
   numberOf,
+  openReports,
   received,
+  refundOf,
   report,
   sign,
+  webhookSecret,
 } from "../../support/payments.ts";
 
 let shop: Shop;
@@ -131,4 +134,46 @@ test.each([
   expect(data).toMatchObject({ has_previous_webhook_secret: false, previous_accounts: [] });
   expect((await hear(placed, account, "new")).status).toBe(401);
   expect((await hear(placed, shop.account, "local-webhook-secret")).status).toBe(401);
+});
+
+describe("what was opened under a name of the account that was mistyped", () => {
+  test("is paid by the account's own name, and what the gateway gives back of it is booked", async () => {
+    const placed = await placeOrder(shop, "razorpay");
+    const account = unused();
+    await put("razorpay", { settings: { account_id: account } });
+    expect(await hear(placed, account, webhookSecret)).toEqual(received);
+    expect(await standing(placed.id)).toMatchObject(paid);
+    await report({ ...refundOf(shop, placed), account_id: account });
+    expect(await standing(placed.id)).toMatchObject({ refunds: 1 });
+    expect(await openReports(shop, placed)).toEqual([]);
+    await checkAll(shop.tenant);
+  });
+
+  test("is the account's also after it was changed for another one, and is not another company's", async () => {
+    const placed = await placeOrder(shop, "razorpay");
+    const account = unused();
+    await put("razorpay", {
+      settings: { account_id: account },
+      secrets: { webhook_secret: "own" },
+    });
+    const other = await newCardShop();
+    expect(
+      await other.tenant.admin.put("/payment/gateways/razorpay", {
+        settings: { account_id: account },
+      }),
+    ).toSucceed(200);
+    const theirs = { ...eventFor(shop, numberOf(placed), due, { account }), created_at: 7 };
+    expect(await report(theirs)).toEqual(received);
+    expect(await standing(placed.id)).toMatchObject(pending);
+    await put("razorpay", {
+      settings: { account_id: unused() },
+      secrets: { webhook_secret: "new" },
+    });
+    const since = await placeOrder(shop, "razorpay");
+    expect(await hear(placed, account, "own")).toEqual(received);
+    expect(await hear(since, account, "own")).toEqual(received);
+    expect(await standing(placed.id)).toMatchObject(paid);
+    expect(await standing(since.id)).toMatchObject(pending);
+    await checkAll(shop.tenant);
+  });
 });

@@ -3,6 +3,8 @@ import type postgres from "postgres";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
+import { waitingFor, whileOpen } from "../../support/overlapping.ts";
+import { until } from "../../support/receiver.ts";
 import { checkAll, type Placed, placeOrder, type Shop, standing } from "../../support/orders.ts";
 import {
   atGateway,
@@ -136,6 +138,52 @@ describe("money that fitted nothing", () => {
     expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
     await report(event);
     await checkAll(mine.tenant);
+  });
+
+  test("is open no more once the gateway, asked, or another event of it has paid the order", async () => {
+    const mine = await newCardShop(10);
+    // The account by which the local gateway signs.
+    await setUp(mine, "razorpay", { account_id: "acc_BaridLocal0001" });
+    const asked = await placeOrder(mine, "razorpay");
+    const heard = await placeOrder(mine, "razorpay");
+    await setUp(mine, "razorpay", { amount_exponent: 2 });
+    await atGateway(asked.instructions.redirect_url, "pay");
+    const event = eventFor(mine, numberOf(heard), due, { account: "acc_BaridLocal0001" });
+    await report(event);
+    expect(await openEvents(mine)).toHaveLength(2);
+    await setUp(mine, "razorpay", { amount_exponent: 0 });
+    await report({ ...event, created_at: 5 });
+    for (const placed of [asked, heard]) {
+      const { order } = (await look(placed, mine)).body;
+      expect(order).toMatchObject({ paymentStatus: "paid", refund_due: false });
+    }
+    expect(await openEvents(mine)).toEqual([]);
+    await checkAll(mine.tenant);
+  });
+
+  test("waits for whoever resolves it while another event of it would pay the order, in no circle", async () => {
+    const mine = await newCardShop(10);
+    await setUp(mine, "razorpay", { amount_exponent: 2 });
+    const placed = await placeOrder(mine, "razorpay");
+    const event = eventFor(mine, numberOf(placed), due);
+    for (const created_at of [5, 6]) await report({ ...event, created_at });
+    const [{ id }] = await openEvents(mine);
+    await setUp(mine, "razorpay", { amount_exponent: 0 });
+    await whileOpen(async (session) => {
+      await session`select set_config('app.tenant_id', ${mine.tenant.id}, true),
+        set_config('app.user_id', ${mine.tenant.admin.id}, true), set_config('app.grants', '{permission:manage:tenant}', true)`;
+      const [{ pid }] = await session`select pg_backend_pid() as pid,
+        money.lock_unmatched_event(${id}) as event` as [{ pid: number }];
+      const paying = report({ ...event, created_at: 5 });
+      await until(async () => (await waitingFor(pid)).length > 0);
+      await session`select money.webhook_event_resolve(${
+        sql.json({ event_id: id, resolution: "dismissed" })
+      })`;
+      await session`commit`;
+      expect((await paying).status).toBe(200);
+    });
+    expect(await openEvents(mine)).toEqual([]);
+    expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
   });
 
   test("keeps its order open, until the terminal is right and the gateway is asked", async () => {

@@ -99,6 +99,26 @@ describe("a top-up", () => {
     });
   });
 
+  test("that comes again is opened at no gateway that is switched off", async () => {
+    const own = await newCardShop(10);
+    const { admin, customer } = own.tenant;
+    const wallet = await fundWallet(own.tenant, "customer", customer.id, 0);
+    const key = { headers: { "idempotency-key": crypto.randomUUID() } };
+    const body = { amount: 4_000, paymentMethodTypeId: methods.gatewayone, backRef };
+    const ask = () => customer.post(`/delivery/wallets/${wallet}/top-ups`, body, key);
+    const first = await ask();
+    const turn = (is_active: boolean) => admin.put("/payment/gateways/gatewayone", { is_active });
+    expect(await turn(false)).toSucceed(200);
+    expect((await ask()).body).toEqual(first.body);
+    await sql`update money.payments set redirect_url = null, opened_at = opened_at - interval '1 minute'
+      where id = ${first.body.payment_id}`;
+    const refused = await ask();
+    expect(refused).toFailWith(409, "gateway_not_configured");
+    expect(refused.body.field).toBe("paymentMethodTypeId");
+    expect(await turn(true)).toSucceed(200);
+    expect((await ask()).body.instructions.redirect_url).toMatch(/^http/);
+  });
+
   test("is for one's own wallet, of an amount there is, by a gateway, back to the store", async () => {
     expect((await topUp({ amount: 0 })).answer).toFailWith(400, "validation_failed");
     expect((await topUp({ amount: 0.5 })).answer).toFailWith(400, "too_many_decimals");

@@ -83,6 +83,27 @@ test("none is opened at a gateway that the shop has switched off", async () => {
   expect((await again(shop, placed)).body.instructions.redirect_url).toMatch(/^http/);
 });
 
+test("the first is not opened there either, and one that was opened before is answered", async () => {
+  const shop = await newCardShop();
+  const [opened, unopened] = [
+    await placeOrder(shop, "gatewayone"),
+    await placeOrder(shop, "gatewayone"),
+  ];
+  await sql`update money.payments set redirect_url = null, opened_at = opened_at - interval '1 minute'
+    where order_id = ${unopened.id}`;
+  const turn = (is_active: boolean) =>
+    shop.tenant.admin.put("/payment/gateways/gatewayone", { is_active });
+  expect(await turn(false)).toSucceed(200);
+  const refused = await again(shop, unopened);
+  expect(refused).toFailWith(409, "gateway_not_configured");
+  expect(refused.body.field).toBe("paymentMethodTypeId");
+  const answered = await again(shop, opened);
+  expect(answered).toSucceed(200);
+  expect(answered.body.instructions).toEqual(opened.instructions);
+  expect(await turn(true)).toSucceed(200);
+  expect((await again(shop, unopened)).body.instructions.redirect_url).toMatch(/^http/);
+});
+
 test("none is opened once the order's day is over", async () => {
   const shop = await newCardShop();
   const [failed, unopened] = [

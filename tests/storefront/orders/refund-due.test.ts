@@ -1,12 +1,27 @@
 /** Money that an order owes its customer since the shop's wallet was short when it ended. */
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { sql } from "../../support/db.ts";
+import { openItems } from "../../../supabase/tenant/open-items.ts";
+import { sql, stack } from "../../support/db.ts";
+import { placeAt } from "../../support/deletion.ts";
 import { assign, moves } from "../../support/deliveries.ts";
+import { erased } from "../../support/erasure.ts";
 import "../../support/expect.ts";
 import { approveOrder, withDriver } from "../../support/order-goods.ts";
-import { checkAll, newShop, placeOrder, standing } from "../../support/orders.ts";
+import { checkAll, newShop, placeOrder, type Shop, standing } from "../../support/orders.ts";
 import { isDue } from "../../support/refunds-due.ts";
+
+/** The lines about refunds that keep the customer from being erased, and the company from being deleted. */
+async function openOf({ tenant }: Shop): Promise<string[]> {
+  const place = placeAt(stack);
+  try {
+    const { text } = await erased(place, tenant, { person: tenant.customer.id });
+    const company = await place.sql.begin((tx) => openItems(tx, tenant.id));
+    return [...text.split("\n"), ...company].filter((line) => line.includes("refund"));
+  } finally {
+    await place.close();
+  }
+}
 
 test("an order that came back while the shop's wallet was short is refunded later, and then nothing is due", async () => {
   const own = await newShop();
@@ -28,6 +43,10 @@ test("an order that came back while the shop's wallet was short is refunded late
   await moves(own.tenant.driver, delivery_id, "return");
   expect(await standing(id)).toMatchObject({ status: "cancelled", refunds: 0 });
   await isDue(own, id, own.tenant.customer, 6_000);
+  expect(await openOf(own)).toEqual([
+    "Open: 1 orders of stores owe them a refund: 6000.000 IQD",
+    "1 orders of stores owe a refund: 6000.000 IQD",
+  ]);
   const { data } = (await own.tenant.admin.get("/tenants/me/notifications", {
     query: { type: "order_refund_due" },
   })).body;
@@ -41,5 +60,6 @@ test("an order that came back while the shop's wallet was short is refunded late
   await isDue(own, id, own.tenant.customer, 5_000);
   expect(await refund({})).toSucceed(200);
   await isDue(own, id, own.tenant.customer, 0);
+  expect(await openOf(own)).toEqual([]);
   await checkAll(own.tenant);
 });

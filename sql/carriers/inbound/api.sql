@@ -60,6 +60,18 @@ begin
   end if;
 end $$;
 
+-- Locks the accounts that a report books on: before the stock of a store, which the first report moves, since what gives money back locks them
+-- first. An order that ends may be refunded as well.
+create or replace function integration.lock_report_accounts(s integration.carrier_shipments, d delivery.deliveries, reported text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if reported = 'delivered' and s.cash_due > 0 then
+    perform money.lock_carrier_booking(delivery.parcel_of(d), s.carrier_code);
+  elsif reported in ('delivered', 'returned') and d.order_id is not null then
+    perform money.lock_wallets(array[d.customer_id, d.institution_user_id]);
+  end if;
+end $$;
+
 -- Books the cash that the carrier was asked to collect, and keeps what an undo needs. d: the delivery before the report.
 create or replace function integration.carrier_delivers(s integration.carrier_shipments, d delivery.deliveries) returns void
 language plpgsql set search_path = '' as $$
@@ -161,11 +173,7 @@ begin
     if v_status in ('delivered', 'returned') and (d.order_id is not null or delivery.ends_in(d) is not null) then
       perform app.lock_numbers('receiving_order', true);
     end if;
-    -- Before the stock of a store, which the first report moves, since what gives money back locks wallets first. An order that ends may be
-    -- refunded as well.
-    if v_status = 'delivered' and s.cash_due > 0 or v_status in ('delivered', 'returned') and d.order_id is not null then
-      perform money.lock_wallets(array[d.customer_id, d.institution_user_id]);
-    end if;
+    perform integration.lock_report_accounts(s, d, v_status);
     -- A carrier's clock that is behind, or wrong, delivers nothing before it was ordered or picked up.
     v_moved_at := greatest(v_at, d.created_at, d.picked_up_at);
     foreach v_move in array v_moves loop
@@ -239,4 +247,5 @@ revoke execute on function integration.carrier_brings_back(delivery.deliveries,u
   integration.carrier_events_purge(),
   integration.carrier_report(text,uuid,jsonb),
   integration.carrier_secret(text,uuid),
+  integration.lock_report_accounts(integration.carrier_shipments,delivery.deliveries,text),
   integration.shipment_given_back(integration.carrier_shipments,delivery.deliveries,text) from barid_caller;

@@ -10,8 +10,8 @@ begin
     and a.currency = lock_carrier.currency for no key update;
 end $$;
 
--- Locks the cash that a carrier took for a parcel at this moment, in the order in which its report books it and its payments take it: the owner's
--- wallet, the carrier's debt, the row.
+-- Locks the cash that a carrier took for a parcel at this moment: the accounts, as its report does, and the row, which whoever holds the carrier's
+-- debt alone locks.
 create or replace function money.lock_carrier_cash(d delivery.deliveries, taken_at timestamptz) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -21,9 +21,7 @@ begin
   select * into c from money.carrier_collections x
   where x.tenant_id = d.tenant_id and x.delivery_id = v_parcel and x.collected_at = taken_at and x.reversed_at is null;
   if c.id is not null then
-    perform money.lock_wallets(array[p.customer_id, p.institution_user_id]) from delivery.deliveries p
-    where p.tenant_id = d.tenant_id and p.id = v_parcel;
-    perform money.lock_carrier(c.carrier_code, c.currency::text);
+    perform money.lock_carrier_booking(v_parcel, c.carrier_code);
     perform from money.carrier_collections x where x.tenant_id = d.tenant_id and x.id = c.id for no key update;
   end if;
 end $$;
@@ -189,8 +187,8 @@ language plpgsql set search_path = '' as $$
 begin
   if r.kind = 'payment' and r.charges < r.amount then
     perform money.lock_returned_cash(money.account_of('cash_on_hand', 'tenant', null, r.currency::text),
-      case when r.charges > 0 then money.account_of('external', 'tenant', null, r.currency::text)
-        else money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code) end, r.amount - r.charges, r.currency::text);
+      array[case when r.charges > 0 then money.account_of('external', 'tenant', null, r.currency::text)
+        else money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code) end], r.amount - r.charges, r.currency::text);
   end if;
   if r.charges < r.amount then
     perform money.reverse(money.carrier_journal(r), 'carrier_remittance', r.id, r.reversal_reason);
@@ -249,10 +247,12 @@ end $$;
 -- A carrier's payment, as carrier_remittance() has it, and still_owed: what the carrier owes now in its currency.
 create or replace function money.carrier_remittance_left(r money.carrier_remittances) returns jsonb
 language plpgsql set search_path = '' as $$
+declare
+  -- Before the query, which would ask for it at each account.
+  v_carrier uuid := money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code);
 begin
   return money.carrier_remittance(r.id) || jsonb_build_object(
-    'still_owed', (select a.balance from money.accounts a
-      where a.tenant_id = app.tenant_id() and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
+    'still_owed', (select a.balance from money.accounts a where a.tenant_id = app.tenant_id() and a.id = v_carrier));
 end $$;
 
 -- A carrier's payment as the list has it, with what it paid, in the order the cash was taken, also when it was reversed

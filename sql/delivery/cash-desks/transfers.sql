@@ -37,16 +37,17 @@ begin
   end if;
 end $$;
 
--- The same for cash that goes back to the driver or the carrier who brought it. It may lie on other desks by now, or have left them: where the desk
--- has a queue, all desks are locked, for the parts that are exchanged (money.desk_parts_exchange).
-create or replace function money.lock_returned_cash(giver uuid, taker uuid, amount numeric, currency text) returns void
+-- The same for cash that goes back to the driver or the carrier who brought it, with all other accounts of the journal that is reversed. The cash may
+-- lie on other desks by now, or have left them: where the desk has a queue, all desks are locked, for the parts that are exchanged
+-- (money.desk_parts_exchange).
+create or replace function money.lock_returned_cash(giver uuid, others uuid[], amount numeric, currency text) returns void
 language plpgsql set search_path = '' as $$
 begin
-  if exists (select from money.accounts a where a.tenant_id = app.tenant_id() and a.id = giver and a.queued_since is not null) then
-    perform money.lock_balances(array(select a.id from money.accounts a
-      where a.tenant_id = app.tenant_id() and (a.id in (giver, taker) or a.kind = 'cash_on_hand' and a.currency = lock_returned_cash.currency)));
-  end if;
-  perform money.lock_cash_desk(giver, taker, amount, currency);
+  perform money.lock_balances(giver || others || array(
+    select a.id from money.accounts a
+    where a.tenant_id = app.tenant_id() and a.kind = 'cash_on_hand' and a.currency = lock_returned_cash.currency and exists (
+      select from money.accounts g where g.tenant_id = a.tenant_id and g.id = giver and g.queued_since is not null)));
+  perform money.lock_cash_desk(giver, giver, amount, currency);
 end $$;
 
 -- The desk that cash from outside comes to: the caller's own, or one that an administrator names.

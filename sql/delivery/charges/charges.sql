@@ -163,6 +163,35 @@ begin
   end if;
 end $$;
 
+-- Locks, in the order of their ids, the wallets of the owners of these parcels, and of the company's own accounts those of these kinds: for bookings
+-- that follow one after the other.
+create or replace function money.lock_accounts_of(parcels uuid[], kinds text[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_owners uuid[];
+begin
+  select array_agg(distinct o.id) into v_owners from delivery.deliveries d
+  cross join unnest(array[d.customer_id, d.institution_user_id]) o (id)
+  where d.tenant_id = v_tenant and d.id = any (parcels);
+  perform from money.accounts a
+  where a.tenant_id = v_tenant and (a.owner_user_id = any (v_owners) and a.kind = 'wallet'
+    or a.owner_user_id is null and a.owner_type = 'tenant' and a.kind = any (kinds))
+  order by a.id for no key update;
+end $$;
+
+-- Locks what the cash that a carrier takes for a parcel is booked on, or reversed on: the carrier's debt, as its payments lock it before they
+-- lock what they move, and then all other accounts. SECURITY DEFINER: drivers and operations see few of them.
+create or replace function money.lock_carrier_booking(p_parcel uuid, p_carrier text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_currency text;
+begin
+  select d.currency into strict v_currency from delivery.deliveries d where d.tenant_id = app.tenant_id() and d.id = p_parcel;
+  perform money.lock_carrier(p_carrier, v_currency);
+  perform money.lock_accounts_of(array[p_parcel], '{wallet,external,cod_clearing}');
+end $$;
+
 -- Books the cash that an external carrier took at the door, as a driver's, but on the carrier's account. p_shipment: the booking that asked it
 -- to; null: none did, and operations say that it took it. Nothing due, or booked before: nothing happens.
 create or replace function money.carrier_cash_collected(p_parcel uuid, p_shipment uuid, p_carrier text) returns void
@@ -179,9 +208,7 @@ begin
   if v_due.cod + v_due.delivery_fee = 0 then
     return;
   end if;
-  -- The owner's wallet, the carrier's debt, and then what the cash comes from outside with: in this order an undo and its payments lock them.
-  perform money.lock_wallets(array[d.customer_id, d.institution_user_id]);
-  perform money.lock_carrier(p_carrier, d.currency::text);
+  perform money.lock_carrier_booking(d.id, p_carrier);
   insert into money.carrier_collections (tenant_id, carrier_code, delivery_id, shipment_id, amount, cod_amount, delivery_fee_amount,
     currency, collected_at, delivery_code, tracking_number, external_reference_id, customer_name, delivery_address)
   values (d.tenant_id, p_carrier, d.id, p_shipment, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
@@ -231,4 +258,5 @@ begin
   perform money.post(v_cash);
 end $$;
 
-grant execute on function money.cash_due_on(delivery.deliveries), money.cash_to_take(delivery.deliveries, text) to barid_caller;
+grant execute on function money.cash_due_on(delivery.deliveries), money.cash_to_take(delivery.deliveries, text),
+  money.lock_carrier_booking(uuid, text) to barid_caller;

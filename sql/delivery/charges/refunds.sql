@@ -62,7 +62,8 @@ end $$;
 
 -- Gives the fee of a delivery back, once, with all that changed it since (the net of its payments DELIVERY_FEE and DELIVERY_FEE_CHANGE): what
 -- was paid goes to the owner's wallet, what was not yet paid is no longer asked for. A fee that was paid in cash goes to the payer's wallet as if
--- the payer had brought it there: what the driver holds stays as it is. A payer without a wallet gets it in cash from a desk.
+-- the payer had brought it there: what the driver holds stays as it is. A payer without a wallet gets it in cash from a desk. What was said to be
+-- owed is the office's to pay, and is not given back here.
 -- -> {refunded, refund_due}
 --   refunded    true when a wallet was credited
 --   refund_due  {id, amount, currency, payer: {name, phone}} of what a desk has to pay; null: nothing
@@ -88,7 +89,7 @@ begin
   where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE') and p.status = 'SUCCESS'
   order by p.id for no key update;
   if exists (select from money.payments r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.type = 'REFUND'
-      and r.status <> 'CANCELLED') then
+      and r.status <> 'CANCELLED') or money.fee_refund_owed(d.id) then
     return '{"refunded": false, "refund_due": null}';
   end if;
   select * into v_paid from money.payments p
@@ -133,9 +134,25 @@ begin
   return '{"refunded": true, "refund_due": null}';
 end $$;
 
+-- True when the fee of a parcel that came back was said to be owed to its payer (money.returned_fee_refund): the office pays it by hand, and nobody
+-- can know whether it has. What a report said that was undone since does not count.
+create or replace function money.fee_refund_owed(p_delivery uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
+    select from money.payments p
+    where p.tenant_id = app.tenant_id() and p.delivery_id = p_delivery and p.refund_owed_at is not null
+      -- Of the parcel, its legs and the returns that were made of it: an outcome has the time of the transaction in which this was said.
+      and not exists (
+        select from delivery.outcomes o
+        where o.tenant_id = p.tenant_id and o.created_at = p.refund_owed_at and o.undone_at is not null and o.delivery_id = any (array(
+          select x.id from delivery.deliveries x
+          where x.tenant_id = app.tenant_id() and (x.id = p_delivery or x.parent_id = p_delivery or x.original_delivery_id = p_delivery)))));
+end $$;
+
 -- The same for a parcel that came back. Nobody who brings it, or takes it in, can fill a wallet: where the tenant's is short the refund waits for
--- the office, an event says how much is owed, once a transaction, and administrators are notified. What was not yet paid is no longer asked for.
--- It is paid by hand: an adjustment of the payer's wallet.
+-- the office, an event says how much is owed, once, and administrators are notified. What was not yet paid is no longer asked for.
+-- It is paid by hand, by an adjustment of the payer's wallet, and by nothing else from then on.
 -- due: {event_type, source_module, event_data} of that event, its data beside {delivery_id, amount, currency}.
 -- -> as money.delivery_fee_refund; of a refund that waits {"refunded": false, "refund_due": null}
 create or replace function money.returned_fee_refund(p_delivery uuid, due jsonb) returns jsonb
@@ -152,15 +169,14 @@ exception when sqlstate 'RULE0' then
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
   update money.payments p set status = 'CANCELLED', processed_at = now()
   where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'pending';
-  if not exists (select from integration.system_events e where e.tenant_id = d.tenant_id and e.entity_id = d.id
-      and e.event_type in ('delivery.refund_due', 'waybill_return.refund_due', 'carrier_return.refund_due') and e.created_at = now()) then
-    v_owed := jsonb_build_object('delivery_id', d.id, 'amount', (select sum(p.amount) from money.payments p
-      where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE') and p.status = 'SUCCESS'),
-      'currency', d.currency);
-    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', due ->> 'event_type', 'source_module', due ->> 'source_module',
-      'entity_type', 'delivery', 'entity_id', d.id, 'event_data', (due -> 'event_data') || v_owed)));
-    perform tenancy.notify_tenant_admins('refund_due', v_owed || jsonb_build_object('delivery_code', d.delivery_code));
-  end if;
+  v_owed := jsonb_build_object('delivery_id', d.id, 'amount', (select sum(p.amount) from money.payments p
+    where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE') and p.status = 'SUCCESS'),
+    'currency', d.currency);
+  update money.payments p set refund_owed_at = now()
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE') and p.status = 'SUCCESS';
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', due ->> 'event_type', 'source_module', due ->> 'source_module',
+    'entity_type', 'delivery', 'entity_id', d.id, 'event_data', (due -> 'event_data') || v_owed)));
+  perform tenancy.notify_tenant_admins('refund_due', v_owed || jsonb_build_object('delivery_code', d.delivery_code));
   return '{"refunded": false, "refund_due": null}';
 end $$;
 

@@ -50,8 +50,11 @@ begin
   perform money.receipt_reissue(s.payment_id);
   perform money.cod_reversal_event_emit(s);
   if s.method = 'remit' then
-    perform money.lock_returned_cash(money.desk_of(s.driver_id, s.receiver_id, s.currency::text),
-      money.account_of('driver_cash', 'driver', s.driver_id, s.currency::text), s.total - s.shortage - v_short, s.currency::text);
+    perform money.lock_returned_cash(money.desk_of(s.driver_id, s.receiver_id, s.currency::text), array(
+      select e.account_id from money.ledger_transactions t
+      join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+      where t.tenant_id = v_tenant and t.kind = 'cod_settlement' and t.reference_type = 'payment' and t.reference_id = s.payment_id),
+      s.total - s.shortage - v_short, s.currency::text);
   end if;
   perform money.reverse('cod_settlement', 'payment', s.payment_id, input ->> 'reason');
   if s.method = 'remit' then

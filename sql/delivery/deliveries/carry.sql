@@ -183,6 +183,10 @@ begin
   perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
   perform warehousing.receipts_withdraw(d.id);
   perform delivery.assignment_end(a, 'completed');
+  if v_carrier is not null then
+    -- Before the wallets of a redirect: all accounts in one order.
+    perform money.lock_carrier_booking(v_parcel.id, v_carrier);
+  end if;
   if v_door then
     perform delivery.redirect_settle(v_parcel.id, a.driver_id);
   end if;

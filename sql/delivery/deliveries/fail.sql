@@ -261,17 +261,38 @@ begin
 end $$;
 
 -- Refunds by the policy in force the fees of parcels that these deliveries brought back as operational returns, or that were received in
--- a warehouse as returned for good; of any others: nothing. Each fee once, as money.returned_fee_refund has it. SECURITY DEFINER: the
--- driver of a return does not see what it was made for, nor do staff see what was paid.
+-- a warehouse as returned for good; of any others: nothing. Each fee once, as money.returned_fee_refund has it. Of several, all accounts are locked
+-- first, with those of customers whose orders end by them (storefront.orders_settle). SECURITY DEFINER: the driver of a return does not see what it
+-- was made for, nor do staff see what was paid.
 create or replace function delivery.returned_fees_refund_as(deliveries uuid[], due jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_back delivery.deliveries[];
+  v_paid uuid[];
+  v_in_cash boolean;
 begin
-  perform delivery.returned_fee_refund(p, due)
+  select array_agg(p order by p.id) into v_back
   from delivery.deliveries r
   join delivery.deliveries p on p.tenant_id = r.tenant_id
     and p.id = case r.delivery_flow when 'operational_return' then r.original_delivery_id else r.id end
-  where r.tenant_id = app.tenant_id() and r.id = any (deliveries) and p.status = 'returned'
+  where r.tenant_id = v_tenant and r.id = any (deliveries) and p.status = 'returned'
     and case r.delivery_flow when 'operational_return' then r.status = 'delivered' else r.order_id is null end;
+  if v_back is null then
+    return;
+  elsif cardinality(v_back) > 1 then
+    -- Where nothing is to be given back no wallet is held.
+    select array_agg(b.id), bool_or(f.payment_method = 'cash') into v_paid, v_in_cash
+    from unnest(v_back) p
+    cross join lateral delivery.parcel_of(p) b (id)
+    left join money.payments f on f.tenant_id = v_tenant and f.delivery_id = b.id and f.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE')
+      and f.status = 'SUCCESS'
+    where p.order_id is not null or f.id is not null and delivery.refunds_fee(p, 'refund_delivery_fee_on_return');
+    if v_paid is not null then
+      perform money.lock_accounts_of(v_paid, case when v_in_cash then '{wallet,external}' else '{wallet}' end::text[]);
+    end if;
+  end if;
+  perform delivery.returned_fee_refund(p, due) from unnest(v_back) p;
 end $$;
 
 -- The same with the event delivery.refund_due.

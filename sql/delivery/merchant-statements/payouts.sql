@@ -105,6 +105,7 @@ declare
   v_tenant uuid := app.tenant_id();
   s money.merchant_statements := money.lock_statement((input ->> 'id')::uuid);
   v_text text := 'Statement ' || money.statement_number(s.number) || ': ' || (input ->> 'reason');
+  v_accounts uuid[];
   t money.merchant_payouts;
 begin
   if s.status <> 'paid' then
@@ -120,10 +121,10 @@ begin
   where x.tenant_id = v_tenant and x.id = t.id;
   perform money.statement_event_emit('merchant_statement.reversed', s,
     jsonb_build_object('payout_id', t.id, 'method', t.method, 'reason', input ->> 'reason'));
-  perform from money.accounts a
-  where a.tenant_id = v_tenant and (a.id in (s.account_id, money.account_of('external', 'tenant', null, s.currency::text))
-    or t.method = 'cash' and a.id = money.merchant_payout_desk(t))
-  order by a.id for no key update;
+  -- Asked for before the query, which would do so at each account.
+  v_accounts := array[s.account_id, money.account_of('external', 'tenant', null, s.currency::text),
+    case when t.method = 'cash' then money.merchant_payout_desk(t) end];
+  perform from money.accounts a where a.tenant_id = v_tenant and a.id = any (v_accounts) order by a.id for no key update;
   if t.method = 'cash' then
     perform money.reverse('merchant_payout_cash', 'merchant_payout', t.id, v_text);
   end if;

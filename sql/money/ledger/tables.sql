@@ -113,6 +113,8 @@ create table if not exists money.payments (
   gateway_account text,
   -- Of a refund of an order by hand: what of it was for no goods that were missing. The shop gave it, and it lowers no other refund.
   goodwill numeric(18, 3) not null default 0 check (goodwill between 0 and greatest(amount, 0)),
+  -- Of a fee: when it was said that the office owes its refund (money.returned_fee_refund).
+  refund_owed_at timestamptz,
   unique (tenant_id, id),
   constraint gateway_payments_are_numbered check ((gateway_order_id is null) or (gateway_code is not null)),
   foreign key (tenant_id, account_id) references money.accounts (tenant_id, id) on delete restrict

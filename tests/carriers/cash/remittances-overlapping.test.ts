@@ -84,18 +84,18 @@ test("a report takes the carrier's account before what is outside, as payments w
   await checkAll(side.tenant);
 });
 
-test("what operations complete for a carrier takes its owner's wallet before the carrier's account, as an undo does", async () => {
+test("what operations complete for a carrier takes the carrier's account before its owner's wallet, as a report and an undo do", async () => {
   const side = await newSide();
   const { tenant } = side;
   await carried(side, 1_000);
   const coming = await bookedCash(side.ground);
   expect(await tell(side, coming, "picked_up")).toSucceed(200);
   const answer = await locksBefore(
+    locked(side, "carrier_cash"),
+    () => tenant.ops.post(`/delivery/deliveries/${coming.id}/complete`),
     (tx) =>
       tx`select from money.accounts where tenant_id = ${tenant.id} and kind = 'wallet'
         and owner_user_id = ${tenant.customer.id} for no key update nowait`,
-    () => tenant.ops.post(`/delivery/deliveries/${coming.id}/complete`),
-    locked(side, "carrier_cash"),
   );
   expect(answer).toSucceed(200);
   await checkAll(tenant);

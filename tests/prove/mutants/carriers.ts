@@ -91,8 +91,8 @@ export const carriers: Mutant[] = [
   {
     name: "the till gives a carrier back what it has given on",
     file: payments,
-    from: "r.carrier_code) end, r.amount - r.charges, r.currency::text);",
-    to: "r.carrier_code) end, 0, r.currency::text);",
+    from: "r.carrier_code) end], r.amount - r.charges, r.currency::text);",
+    to: "r.carrier_code) end], 0, r.currency::text);",
     test: [reversedTest, "because the till gave the cash on"],
   },
   {
@@ -132,7 +132,7 @@ export const carriers: Mutant[] = [
   {
     name: "a report locks what is outside before its carrier's account",
     file: "sql/delivery/charges/charges.sql",
-    from: "perform money.lock_carrier(p_carrier, d.currency::text);",
+    from: "perform money.lock_carrier(p_carrier, v_currency);",
     to: "null;",
     test: [
       "tests/carriers/cash/remittances-overlapping.test.ts",

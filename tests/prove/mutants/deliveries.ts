@@ -138,6 +138,16 @@ export const deliveries: Mutant[] = [
     ],
   },
   {
+    name: "a fee that the office was to pay is refunded as well",
+    file: "sql/delivery/charges/refunds.sql",
+    from: "r.status <> 'CANCELLED') or money.fee_refund_owed(d.id) then",
+    to: "r.status <> 'CANCELLED') then",
+    test: [
+      "tests/delivery/deliveries/refund-due-once.test.ts",
+      "paid by hand when its driver brought it, it is not paid again when it is received",
+    ],
+  },
+  {
     name: "a parcel on the road is redirected to where its driver may not go",
     file: "sql/delivery/redirects/redirect.sql",
     from: "m where m.in_hand) then",

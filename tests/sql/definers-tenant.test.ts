@@ -77,6 +77,11 @@ const calls: Record<string, { of: string; call: string }> = {
   "storefront.order_refundable": { of: "storefront.storefront_orders", call: "r" },
   "delivery.goods_go_back_to": { of: "delivery.deliveries", call: "r" },
   "warehousing.brings_goods_back": { of: "delivery.deliveries", call: "r" },
+  "warehousing.sorting_scans_end": {
+    of: "warehousing.sorting_sessions",
+    call: "r, gen_random_uuid()",
+  },
+  "delivery.draft_travels": { of: "delivery.deliveries", call: "r" },
   "delivery.leaves_as_it_is": { of: "delivery.deliveries", call: "r" },
   "warehousing.parcel_is_missing": {
     of: "delivery.deliveries",

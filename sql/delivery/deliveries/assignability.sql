@@ -113,6 +113,29 @@ begin
   return d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null and warehousing.parcel_lies_in(d.id, d.pickup_warehouse_id);
 end $$;
 
+-- True for a parcel on a waybill that was not received yet. SECURITY DEFINER: its owner sees no waybill.
+create or replace function delivery.on_waybill(parcel uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from warehousing.waybill_deliveries w where w.tenant_id = app.tenant_id() and w.delivery_id = parcel and w.is_open);
+end $$;
+
+-- True for a draft of which a waybill has the parcel on the road, or was received without it and nobody has said yet what became of it. That of a
+-- piece of inventory binds nobody on the road either: its goods are what travels. SECURITY DEFINER, as above. Fails: forbidden (app.require_tenant).
+create or replace function delivery.draft_travels(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(d.tenant_id);
+  return d.status = 'draft' and d.current_warehouse_id is null and exists (
+    select from warehousing.waybill_deliveries b
+    join warehousing.waybills y on y.tenant_id = b.tenant_id and y.id = b.waybill_id
+    where b.tenant_id = d.tenant_id and b.delivery_id = d.id and (b.is_open and y.status = 'in_transit' or exists (
+      select from warehousing.waybill_discrepancies m
+      where m.tenant_id = b.tenant_id and m.waybill_id = b.waybill_id and m.delivery_id = b.delivery_id and m.status = 'open')))
+    and not delivery.is_for_waybill(d);
+end $$;
+
 -- True when a delivery that leaves a warehouse is ready for a driver: one completed picking order, all that is
 -- in the parcel reserved for it, and no receipt of it still expected. Of an operational return is reserved what is available of it; what has
 -- become available since is not left behind.
@@ -163,7 +186,8 @@ end $$;
 
 grant execute on function delivery.return_under_way(uuid), delivery.is_sent_back(delivery.deliveries), delivery.returns_under_way(uuid[]),
   delivery.has_unresolved_exception(uuid), delivery.with_unresolved_exception(uuid[]), delivery.leaves_as_it_is(delivery.deliveries),
-  delivery.is_prepared(delivery.deliveries), delivery.has_item_exception_beside(delivery.deliveries) to barid_caller;
+  delivery.on_waybill(uuid), delivery.draft_travels(delivery.deliveries), delivery.is_prepared(delivery.deliveries),
+  delivery.has_item_exception_beside(delivery.deliveries) to barid_caller;
 
 -- Fails: return_under_way {return_delivery_id}.
 create or replace function delivery.require_no_return(d delivery.deliveries) returns void

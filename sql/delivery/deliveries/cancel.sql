@@ -74,6 +74,7 @@ begin
       perform app.fail('invalid_status_transition', v_transfer || jsonb_build_object('from', d.status, 'to', 'cancelled'));
     end if;
   end if;
+  perform delivery.require_draft_here(d, 'cancelled');
   perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
   if delivery.waits_on_the_road(d) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'cancelled', 'text_key', 'reason_on_the_road'));
@@ -115,7 +116,8 @@ begin
   select * into v_waiting from delivery.deliveries x
   where x.tenant_id = d.tenant_id and (x.id = d.id or x.parent_id = d.id)
     and (x.delivery_flow in ('standard', 'pnd_outbound') or x.delivery_flow = 'customer_return' and not warehousing.return_is_lost(x))
-    and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null
+    -- A draft, too, that a waybill has brought there; a leg that is one waits for nothing of its own.
+    and (x.status in ('pending', 'assigned', 'accepted') or x.status = 'draft' and x.id = d.id) and x.current_warehouse_id is not null
     and (d.picked_up_at is not null or d.ordered_from_address_id is not null)
     and x.current_warehouse_id is distinct from (delivery.ordered_from(d)).warehouse_id;
   return v_waiting;

@@ -28,7 +28,8 @@ begin
   where k.word not in ('recipient', 'notes', 'external_reference_id', 'promised_at', 'deliver_after', 'deliver_before')
   order by k.word limit 1;
   if found then
-    perform app.fail('delivery_already_ordered', jsonb_build_object('field', v_field));
+    perform app.fail('delivery_already_ordered', jsonb_build_object('field', v_field)
+      || case when delivery.draft_travels(p) then '{"text_key": "reason_draft_on_transfer"}' else '{}' end::jsonb);
   end if;
   perform delivery.require_delivery_window(
     case when input ? 'deliver_after' then app.instant(input ->> 'deliver_after') else p.deliver_after end,

@@ -82,7 +82,7 @@ begin
 end $$;
 
 -- Changes a draft: what is sent replaces what stands (of the recipient part by part), null takes it away, and the price is worked out anew. Of what is
--- ordered already only delivery_correct's words. {id, ...} -> the delivery
+-- ordered already, and of a draft whose parcel a waybill has on the road, only delivery_correct's words. {id, ...} -> the delivery
 -- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.
 create or replace function delivery.delivery_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -92,8 +92,8 @@ declare
   v_old jsonb;
   v_end text;
 begin
-  -- A leg that waits as a draft is part of an order.
-  if d.status <> 'draft' or d.parent_id is not null then
+  -- A leg that waits as a draft is part of an order; what leads elsewhere is fixed while a parcel is on the road.
+  if d.status <> 'draft' or d.parent_id is not null or delivery.draft_travels(d) then
     return delivery.delivery_correct(d, input);
   end if;
   perform delivery.require_owner(d);
@@ -143,6 +143,10 @@ begin
     pickup_warehouse_id = t.pickup_warehouse_id, recipient = t.recipient, notes = t.notes,
     dropoff_warehouse_id = case when x.transfer_kind is null then t.dropoff_warehouse_id else x.dropoff_warehouse_id end,
     ordered_to_warehouse_id = case when x.transfer_kind is not null then t.dropoff_warehouse_id end,
+    -- Where it begins, of a draft whose parcel has travelled since, as long as it is fetched where that has come to.
+    ordered_from_address_id = case when t.pickup_address_id = x.pickup_address_id then x.ordered_from_address_id end,
+    ordered_from_snapshot = case when t.pickup_address_id = x.pickup_address_id then x.ordered_from_snapshot end,
+    ordered_from_warehouse_id = case when t.pickup_address_id = x.pickup_address_id then x.ordered_from_warehouse_id end,
     external_reference_id = t.external_reference_id, promised_at = t.promised_at, deliver_after = t.deliver_after,
     deliver_before = t.deliver_before, label_outdated = x.label_outdated or x.label_edition > 0 and (
       delivery.label_differs(x.recipient, x.notes, t.recipient, t.notes)
@@ -182,6 +186,7 @@ declare
   d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
   v_carrier text;
 begin
+  perform delivery.require_draft_here(d, d.status);
   -- Under another company's hands only its name is corrected.
   if d.status <> all (case when d.carrier_type = 'external' and input ->> 'carrier_type' = 'external'
       then '{draft,pending,picked_up,in_transit}' else '{draft,pending}' end::text[]) then

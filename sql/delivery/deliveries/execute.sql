@@ -4,7 +4,7 @@
 -- and what is damaged or in question goes along when it is picked up. Again: the same order, of a return with what has become available since.
 -- {id, warehouse_id?} -> {picking_order{id, reference_number, status, warehouse_id, delivery_id, item_details}, delivery}
 -- Fails: delivery_not_found, delivery_not_executable (goes from door to door), invalid_status_transition,
--- return_under_way, warehouse_preparation_inconsistent (not all of it lies in that warehouse, of a return nothing).
+-- return_under_way, warehouse_preparation_inconsistent (not all of it lies in that warehouse, of a return nothing; or it is on a waybill).
 create or replace function delivery.delivery_execute(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -24,7 +24,8 @@ begin
   if not found then
     perform delivery.require_move(d, '{pending}', 'executed');
     perform delivery.require_no_return(d);
-    if coalesce(v_asked, d.pickup_warehouse_id) <> d.pickup_warehouse_id then
+    -- A parcel on a waybill travels to another warehouse first.
+    if coalesce(v_asked, d.pickup_warehouse_id) <> d.pickup_warehouse_id or delivery.on_waybill(delivery.parcel_of(d)) then
       perform app.fail('warehouse_preparation_inconsistent');
     end if;
     v_pick := gen_random_uuid();

@@ -50,7 +50,8 @@ begin
   end if;
   return (
     select jsonb_build_object('transfer_id', t.id, 'waybill_id', t.waybill_id, 'destination_warehouse_id', w.id, 'warehouse', w.name,
-      'text_key', case b.received_state when 'missing' then 'reason_missing_of_waybill' else 'reason_on_transfer' end)
+      'text_key', case when b.received_state = 'missing' then 'reason_missing_of_waybill' when d.status = 'draft' then 'reason_draft_on_transfer'
+        else 'reason_on_transfer' end)
     from warehousing.package_transfer_deliveries p
     join warehousing.package_transfers t on t.tenant_id = p.tenant_id and t.id = p.transfer_id
     join warehousing.warehouses w on w.tenant_id = t.tenant_id and w.id = t.destination_warehouse_id
@@ -59,7 +60,7 @@ begin
     where p.tenant_id = d.tenant_id and p.delivery_id = delivery.parcel_of(d)
       and case when t.waybill_id is null then delivery.is_transferred(d) and d.status in ('picked_up', 'in_transit', 'failed')
         and t.operation_type = 'single_delivery' and t.destination_warehouse_id = d.dropoff_warehouse_id
-        else d.status in ('in_transit', 'failed', 'returned') and (b.is_open and y.status = 'in_transit'
+        else (d.status in ('in_transit', 'failed', 'returned') or d.status = 'draft' and delivery.draft_travels(d)) and (b.is_open and y.status = 'in_transit'
           or b.received_state = 'missing' and exists (select from warehousing.waybill_discrepancies m
             where m.tenant_id = b.tenant_id and m.waybill_id = b.waybill_id and m.delivery_id = b.delivery_id and m.status = 'open')) end
     order by t.created_at desc, t.id limit 1);
@@ -74,6 +75,17 @@ declare
 begin
   if v_transfer ->> 'waybill_id' is not null then
     perform app.fail('invalid_status_transition', v_transfer || jsonb_build_object('from', d.status, 'to', target));
+  end if;
+end $$;
+
+-- Refuses a move of a draft whose parcel a waybill has on the road: it follows its parcel, and can be moved where that arrives.
+-- Fails: invalid_status_transition, with the transfer for those who see it.
+create or replace function delivery.require_draft_here(d delivery.deliveries, target text) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if delivery.draft_travels(d) then
+    perform app.fail('invalid_status_transition', coalesce(delivery.transfer_under_way(d), '{"text_key": "reason_draft_on_transfer"}')
+      || jsonb_build_object('from', d.status, 'to', target));
   end if;
 end $$;
 

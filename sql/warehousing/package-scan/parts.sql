@@ -116,7 +116,7 @@ begin
     return 'assign';
   end if;
   -- Not picked, and nothing else in its way: it lies here, whole (of a return any part of it), and travels nowhere.
-  if v_problem = 'warehouse_preparation_inconsistent' and delivery.leaves_warehouse(d)
+  if v_problem = 'warehouse_preparation_inconsistent' and delivery.leaves_warehouse(d) and not delivery.on_waybill(delivery.parcel_of(d))
     and not exists (select from warehousing.picking_orders p where p.tenant_id = d.tenant_id and p.delivery_id = d.id
       and p.status in ('pending', 'in_progress', 'completed'))
     and (case when d.delivery_flow = 'operational_return'

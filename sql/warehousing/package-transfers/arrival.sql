@@ -3,13 +3,16 @@
 
 -- Parcels are in a warehouse now: they wait to continue from here, or end here when here is where they were sent and
 -- nothing is to be collected. What transfers had recorded of them is done with, they are expected nowhere else, and what was said to have
--- failed on the way has come all the same.
+-- failed on the way has come all the same. A draft stays one, which is fetched here once it is ordered.
 create or replace function warehousing.parcels_advance(parcels uuid[], warehouse uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_family uuid[] := array(select d.id from delivery.deliveries d
     where d.tenant_id = v_tenant and (d.id = any (parcels) or d.parent_id = any (parcels)));
+  -- That of a piece of inventory stays what its waybill was for.
+  v_drafts uuid[] := array(select d.id from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.id = any (parcels) and d.status = 'draft' and not delivery.is_for_waybill(d));
   v_here delivery.addresses;
   v_snapshot jsonb;
 begin
@@ -22,8 +25,14 @@ begin
   update delivery.deliveries d set status = 'in_transit'
   where d.tenant_id = v_tenant and d.id = any (v_family) and d.delivery_flow not in ('pnd_parent', 'pnd_inbound')
     and (d.status = 'failed' or d.status = 'returned' and delivery.leaves_warehouse(d));
-  update delivery.deliveries d set status = case when e.ends then 'delivered' else 'pending' end, status_reason = null, status_notes = null,
-    delivered_at = case when e.ends then clock_timestamp() end,
+  -- Of an order this is kept as it moves (delivery.order_keeps_its_beginning).
+  update delivery.deliveries d
+  set ordered_from_address_id = b.address_id, ordered_from_snapshot = b.snapshot, ordered_from_warehouse_id = b.warehouse_id
+  from (select x.id, f.* from delivery.deliveries x cross join lateral delivery.ordered_from(x) f
+    where x.tenant_id = v_tenant and x.id = any (v_drafts)) b
+  where d.tenant_id = v_tenant and d.id = b.id;
+  update delivery.deliveries d set status = case when d.status = 'draft' then d.status when e.ends then 'delivered' else 'pending' end,
+    status_reason = null, status_notes = null, delivered_at = case when e.ends then clock_timestamp() end,
     pickup_warehouse_id = case when e.ends then d.pickup_warehouse_id else warehouse end,
     pickup_address_id = case when e.ends then d.pickup_address_id else v_here.id end,
     pickup_snapshot = case when e.ends then d.pickup_snapshot else v_snapshot end,
@@ -34,12 +43,16 @@ begin
   from (
     select x.id, (delivery.ends_in(x) is not distinct from warehouse
         or x.dropoff_address_id = v_here.id and (x.dropoff_warehouse_id is not distinct from warehouse or warehousing.brings_goods_back(x)))
-      and c.cod + c.delivery_fee = 0 as ends
+      and c.cod + c.delivery_fee = 0 and x.status <> 'draft' as ends
     from delivery.deliveries x cross join lateral money.cash_due(x, 'dropoff') c
     where x.tenant_id = v_tenant
       and ((x.id = any (parcels) and x.delivery_flow <> 'pnd_parent') or (x.parent_id = any (parcels) and x.delivery_flow = 'pnd_outbound'))
   ) e
-  where d.tenant_id = v_tenant and d.id = e.id and d.status = 'in_transit';
+  where d.tenant_id = v_tenant and d.id = e.id and (d.status = 'in_transit' or d.id = any (v_drafts));
+  -- A staged parcel has what transfers on paper recorded in itself, not in its legs.
+  update delivery.deliveries p set dropoff_warehouse_id = delivery.ends_in(p), transfer_kind = null, ordered_to_warehouse_id = null
+  where p.tenant_id = v_tenant and p.delivery_flow = 'pnd_parent' and p.transfer_kind is not null and p.dropoff_warehouse_id = warehouse
+    and p.id = any (array(select delivery.parcel_of(f) from delivery.deliveries f where f.tenant_id = v_tenant and f.id = any (v_family)));
   -- Goods that a customer sent back, or that came back to their store, end here as goods, not as a parcel: staff unpack them.
   perform warehousing.receipt_open(d, warehouse, 'inbound') from delivery.deliveries d
   where d.tenant_id = v_tenant and d.id = any (parcels) and d.delivery_flow = 'customer_return' and d.status = 'delivered'

@@ -71,7 +71,7 @@ declare
 begin
   if v_same and p_order.status not in ('pending', 'in_progress') and not exists (
       select from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
-      join warehousing.picking_order_items i on i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line
+      join warehousing.picking_lines(p_order) i on i.place = l.line
       where l.picked_quantity <> i.picked_quantity or nullif(l.status, 'pending') <> i.status) then
     return;
   end if;
@@ -106,6 +106,17 @@ begin
   perform warehousing.picking_reserve(p_order);
 end $$;
 
+-- The lines of an order with the place that each has among them, which is that of what is sent of it: their positions have gaps where a store's
+-- order was sent without what was not found (storefront.order_cut).
+create or replace function warehousing.picking_lines(p_order warehousing.picking_orders)
+returns table (place bigint, id uuid, picked_quantity bigint, status text)
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+  select row_number() over (order by i.position), i.id, i.picked_quantity, i.status
+  from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id;
+end $$;
+
 -- Notes in the lines of an order, which stay what they are, what was picked of each; what a line does not say stays recorded.
 -- Fails: picked_too_much.
 create or replace function warehousing.picking_note(p_order warehousing.picking_orders, lines jsonb) returns void
@@ -122,7 +133,8 @@ begin
   update warehousing.picking_order_items i set picked_quantity = coalesce(l.picked_quantity, i.picked_quantity),
     status = coalesce(l.status, warehousing.picking_line_status(i.status, i.quantity, coalesce(l.picked_quantity, i.picked_quantity)))
   from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
-  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line;
+  join warehousing.picking_lines(p_order) n on n.place = l.line
+  where i.tenant_id = p_order.tenant_id and i.id = n.id;
   if p_order.status = 'completed' then
     perform warehousing.picking_lines_end(p_order);
   end if;

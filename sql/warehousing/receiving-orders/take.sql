@@ -1,7 +1,8 @@
 -- Taking a receipt: stock, and what it means for the delivery that brought it.
 
 -- Matches the sent entries of a receipt with its lines: an entry names a line by its item, else by its
--- place. An entry about nothing has no line. Lines of one item share an entry by it: what it says that came fills them in their order, the sound
+-- place among them: their positions are those of an order, of which not all may have been sent, or be kept in stock.
+-- An entry about nothing has no line. Lines of one item share an entry by it: what it says that came fills them in their order, the sound
 -- units first, and what is too much is in the last.
 create or replace function warehousing.receipt_entries(r warehousing.receiving_orders, details jsonb)
 returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint)
@@ -21,8 +22,10 @@ begin
       from rows from (jsonb_to_recordset(details)
         as (item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint))
         with ordinality n (item_id, bin_id, received_quantity, condition, damaged_quantity, position)
-      left join warehousing.receiving_order_items o on o.tenant_id = r.tenant_id and o.receiving_order_id = r.id
-        and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end
+      left join (
+        select x.*, row_number() over (order by x.position) as place
+        from warehousing.receiving_order_items x where x.tenant_id = r.tenant_id and x.receiving_order_id = r.id) o
+        on case when n.item_id is null then n.position = o.place else n.item_id = o.item_id end
       window entry as (partition by n.position), earlier as (partition by n.position order by o.position)
     ) e
   ) s;
@@ -31,7 +34,7 @@ end $$;
 -- Writes into the lines of a receipt what came, where to and in which condition.
 -- details: [{item_id?, bin_id?, received_quantity?, condition?, damaged_quantity?}] or null (see receipt_entries). The first one's bin
 -- serves for lines without one, then the default receiving bin of the warehouse. Of what is damaged without a number, all is. Of what nobody
--- wrote about comes as much damaged as a return left a warehouse with.
+-- wrote more about than a bin comes as much damaged as a return left a warehouse with.
 -- Fails: inventory_item_not_found, item_named_twice (a line has room for one entry), bin_not_found, bin_inactive,
 -- received_too_much, damaged_too_much, bin_id_required_for_received_items.
 create or replace function warehousing.receipt_fill(r warehousing.receiving_orders, details jsonb) returns void
@@ -61,14 +64,15 @@ begin
   update warehousing.receiving_order_items i set
     received_quantity = coalesce(n.received_quantity, i.quantity),
     bin_id = coalesce(n.bin_id, v_bin),
-    condition = coalesce(n.condition, case when n.damaged_quantity > 0 or n.line is null and l.damaged > 0 then 'damaged' end, 'good'),
+    condition = coalesce(n.condition, case when n.damaged_quantity > 0 or w.says_nothing and l.damaged > 0 then 'damaged' end, 'good'),
     damaged_quantity = least(coalesce(n.received_quantity, i.quantity),
       coalesce(n.damaged_quantity, case n.condition when 'damaged' then coalesce(n.received_quantity, i.quantity) end,
-        case when n.line is null then l.damaged end, 0))
+        case when w.says_nothing then l.damaged end, 0))
   from warehousing.receiving_order_items o
   left join warehousing.receipt_entries(r, v_details) n on n.line = o.id
   left join (select g.* from delivery.deliveries d cross join lateral warehousing.return_left_with(d) g
     where d.tenant_id = r.tenant_id and d.id = r.delivery_id) l on l.item_id = o.item_id
+  cross join lateral (select num_nonnulls(n.received_quantity, n.condition, n.damaged_quantity) = 0 as says_nothing) w
   where o.tenant_id = r.tenant_id and o.receiving_order_id = r.id and i.id = o.id;
   select e.place into v_wrong
   from warehousing.receipt_entries(r, v_details) e
@@ -273,7 +277,8 @@ begin
       cross join lateral (select coalesce(n.received_quantity, i.quantity) as received) c
       where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and (c.received <> i.received_quantity
         or n.bin_id <> i.bin_id
-        or n.line is not null and (coalesce(n.condition, case when n.damaged_quantity > 0 then 'damaged' else 'good' end) <> i.condition
+        or num_nonnulls(n.received_quantity, n.condition, n.damaged_quantity) > 0
+          and (coalesce(n.condition, case when n.damaged_quantity > 0 then 'damaged' else 'good' end) <> i.condition
           or coalesce(n.damaged_quantity, case n.condition when 'damaged' then c.received else 0 end) <> i.damaged_quantity)))
     or exists (select from warehousing.receipt_entries(r, v_details) n where n.line is null) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', r.status, 'text_key', 'reason_received_before',

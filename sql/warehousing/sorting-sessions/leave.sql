@@ -1,5 +1,20 @@
 -- Parcels that leave the warehouse while they are sorted there.
 
+-- Takes a parcel out of these cages, which are locked: its scans stay, with the time at which it left.
+create or replace function warehousing.sorting_leave_cages(tenant uuid, parcel uuid, cages uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  with gone as (
+    update warehousing.sorting_scans c set left_at = clock_timestamp()
+    from warehousing.sorting_assignments a
+    where a.tenant_id = sorting_leave_cages.tenant and a.cage_location_id = any (cages) and c.tenant_id = a.tenant_id and c.assignment_id = a.id
+      and c.delivery_id = parcel and c.left_at is null
+    returning a.cage_location_id
+  )
+  update warehousing.bins b set filled_capacity = b.filled_capacity - 1
+  from gone where b.tenant_id = sorting_leave_cages.tenant and b.id = gone.cage_location_id;
+end $$;
+
 -- Takes a parcel out of the cages of sessions that are under way elsewhere than where it is now. Heard when a parcel leaves the warehouse that held
 -- it, or is fetched or cancelled where it was picked. Its scan stays, with the time at which it left. SECURITY DEFINER: whoever carries a parcel
 -- sees no cages. Locks: the deliveries are locked; cages by id.
@@ -20,15 +35,7 @@ begin
   if v_cages is null then
     return null;
   end if;
-  with gone as (
-    update warehousing.sorting_scans c set left_at = clock_timestamp()
-    from warehousing.sorting_assignments a
-    where a.tenant_id = new.tenant_id and a.cage_location_id = any (v_cages) and c.tenant_id = a.tenant_id and c.assignment_id = a.id
-      and c.delivery_id = v_parcel and c.left_at is null
-    returning a.cage_location_id
-  )
-  update warehousing.bins b set filled_capacity = b.filled_capacity - 1
-  from gone where b.tenant_id = new.tenant_id and b.id = gone.cage_location_id;
+  perform warehousing.sorting_leave_cages(new.tenant_id, v_parcel, v_cages);
   return null;
 end $$;
 
@@ -39,5 +46,5 @@ create trigger sorted_parcel_leaves after update of status, current_warehouse_id
       and new.status in ('picked_up', 'in_transit', 'cancelled')))
   execute function warehousing.sorted_parcel_leaves();
 
--- Nobody calls it but the trigger.
-revoke execute on function warehousing.sorted_parcel_leaves() from barid_caller;
+-- Nobody calls these but the trigger and other functions.
+revoke execute on function warehousing.sorted_parcel_leaves(), warehousing.sorting_leave_cages(uuid, uuid, uuid[]) from barid_caller;

@@ -91,9 +91,33 @@ end $$;
 
 grant execute on function warehousing.sorting_scan_move(uuid, uuid) to barid_caller;
 
+-- The cages of other sessions under way in its warehouse that a parcel lies in. Only what older versions sorted twice lies in several.
+create or replace function warehousing.sorting_cages_beside(s warehousing.sorting_sessions, parcel uuid) returns uuid[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return array(
+    select a.cage_location_id from warehousing.sorting_scans c
+    join warehousing.sorting_sessions o on o.tenant_id = c.tenant_id and o.id = c.session_id and o.status = 'active'
+      and o.warehouse_id = s.warehouse_id and o.id <> s.id
+    join warehousing.sorting_assignments a on a.tenant_id = c.tenant_id and a.id = c.assignment_id
+    where c.tenant_id = s.tenant_id and c.delivery_id = parcel and c.left_at is null);
+end $$;
+
+-- Takes a parcel out of cages beside those of the session that it is scanned in: its scans there stay, with the time at which it left. SECURITY
+-- DEFINER: nobody else changes scans; it ends those in a warehouse where the caller works.
+create or replace function warehousing.sorting_scans_end(s warehousing.sorting_sessions, parcel uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(s.tenant_id);
+  perform warehousing.require_works_in(s.warehouse_id);
+  perform warehousing.sorting_leave_cages(s.tenant_id, parcel, warehousing.sorting_cages_beside(s, parcel));
+end $$;
+
+grant execute on function warehousing.sorting_scans_end(warehousing.sorting_sessions, uuid) to barid_caller;
+
 -- Puts a parcel into the cage of its destination; one that goes back into that of its return. Scanned again, it stays where it is and the
 -- answer is the same, as long as that cage is right: if its destination changed since, also because it goes back, or another cage is chosen,
--- it moves.
+-- it moves. It leaves the cage of any other session that is under way in the warehouse.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
 -- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
 -- already_sorted: it lies there since an earlier scan. scan_id stays when it moves, or comes back after it left; scanned_at does not.
@@ -107,6 +131,8 @@ declare
   v_chosen uuid := (input ->> 'assignment_id')::uuid;
   v_matches uuid[];
   v_right uuid[];
+  v_alike uuid[];
+  v_beside uuid[];
   v_to uuid;
   v_place uuid;
   v_lay uuid;
@@ -148,7 +174,16 @@ begin
   end if;
   -- The cages are locked before anything is written of the scan, whatever it does: two scans never wait for each other in a circle.
   v_lay := case when c.left_at is null then c.assignment_id end;
-  v_to := warehousing.sorting_cage_with_room(s, warehousing.sorting_alike(s, v_right), v_lay);
+  v_alike := warehousing.sorting_alike(s, v_right);
+  v_beside := warehousing.sorting_cages_beside(s, v_parcel);
+  if v_beside <> '{}' then
+    perform from warehousing.bins b
+    where b.tenant_id = s.tenant_id and (b.id = any (v_beside) or b.id in (
+      select a.cage_location_id from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = any (v_alike || v_lay)))
+    order by b.id for no key update;
+    perform warehousing.sorting_scans_end(s, v_parcel);
+  end if;
+  v_to := warehousing.sorting_cage_with_room(s, v_alike, v_lay);
   if c.id is null then
     insert into warehousing.sorting_scans (tenant_id, session_id, assignment_id, delivery_id, scanned_by)
     values (s.tenant_id, s.id, v_to, v_parcel, app.user_id())

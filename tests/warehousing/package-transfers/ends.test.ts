@@ -68,6 +68,19 @@ describe("on paper", () => {
     expect(receipts).toEqual([{ warehouse_id: third, status: "received" }]);
   });
 
+  test("a staged parcel that has come there by a waybill may travel anywhere", async () => {
+    const { parent } = await newStagedPackage(yard);
+    await onPaper(parent);
+    const { onTheRoad, step } = waybillSteps(tenant, yard);
+    expect(await step(await onTheRoad(parent.id), "receive")).toSucceed(200);
+    expect(await whereIs(parent.id)).toMatchObject({ at: yard.there, to: null });
+    const back = waybillSteps(tenant, { ...yard, warehouse: yard.there, there: yard.warehouse });
+    expect(await back.step(await back.onTheRoad(parent.id), "receive")).toSucceed(200);
+    const third = waybillSteps(tenant, { ...yard, there: (await newYard(tenant)).there });
+    expect(await third.create({ delivery_ids: [parent.id] })).toSucceed(201);
+    await checkAll(tenant);
+  });
+
   test("a draft keeps the note when it is changed", async () => {
     const draft = await newPackage(yard, { status: "draft" });
     await onPaper(draft);

@@ -140,7 +140,10 @@ test("to another warehouse, which expects what left, and not what never came", a
   await sound();
 });
 
-test("received without a word, what left damaged is damaged there", async () => {
+test.each([
+  ["received without a word", undefined],
+  ["received with nothing but bins", [{}, {}]],
+])("%s, what left damaged is damaged there", async (_, lines) => {
   const { parcel, back } = await sentBack(ground, "damaged", {
     dropoff_warehouse_id: ground.there,
   });
@@ -148,11 +151,22 @@ test("received without a word, what left damaged is damaged there", async () => 
   await moves(tenant.driver, back, "depart", "complete");
   const [receipt] = await sql`select id from warehousing.receiving_orders
     where delivery_id = ${back} and status = 'pending'`;
-  expect(
-    await tenant.ops.put(`/warehousing/receiving-orders/${receipt.id}`, { status: "received" }),
-  )
-    .toSucceed(200);
+  const body = {
+    status: "received",
+    item_details: lines?.map(() => ({ bin_id: ground.thereBin })),
+  };
+  const path = `/warehousing/receiving-orders/${receipt.id}`;
+  const first = await tenant.ops.put(path, body);
+  expect(first).toSucceed(200);
   expect(await parcelStock(parcel)).toEqual({ available: 2, damaged: 1 });
+  expect((await tenant.ops.put(path, body)).body.order).toEqual(first.body.order);
+  const [one] = first.body.order.item_details;
+  expect(
+    await tenant.ops.put(path, {
+      ...body,
+      item_details: [{ bin_id: one.bin_id, damaged_quantity: one.damaged_quantity ? 0 : 1 }],
+    }),
+  ).toFailWith(409, "invalid_status_transition");
   await sound();
 });
 

@@ -12,6 +12,7 @@ import {
   takenOver,
 } from "../../support/deliveries.ts";
 import { priced } from "../../support/kept-parts.ts";
+import { scanned } from "../../support/package-scan.ts";
 import { breachesIn } from "../../support/reconciled.ts";
 import {
   expected,
@@ -59,6 +60,38 @@ test("damaged units travel with it and are damaged where they arrive", async () 
   await moves(tenant.driver, back, "depart", "complete");
   expect(await lying(parcel)).toEqual({});
   await sound();
+});
+
+test("on a drafted waybill nothing of it is picked, not even what turns out to be sound", async () => {
+  const { tenant, yard, draft, step } = hauling;
+  const { parcel, back } = await sentBack(yard, "damaged");
+  const { id } = await draft(back);
+  const inconsistent = async () =>
+    expect(await move(tenant.ops, back, "execute"))
+      .toFailWith(409, "warehouse_preparation_inconsistent");
+  await inconsistent();
+  const [{ barcode }] = await sql`select barcode from delivery.deliveries where id = ${back}`;
+  expect((await scanned(tenant, barcode)).delivery.next_action).toBe("none");
+  const [{ item_id }] = await sql`select s.item_id from warehousing.stock s
+    join warehousing.inventory_items i on i.id = s.item_id
+    where i.parcel_delivery_id = ${parcel} and s.status = 'damaged' and s.quantity > 0`;
+  const sound = {
+    item_id,
+    from_bin_id: yard.bin,
+    to_bin_id: yard.bin,
+    quantity: 1,
+    status: "damaged",
+    to_status: "available",
+  };
+  expect(
+    await tenant.warehouse.post("/warehousing/inventory/moves", {
+      warehouse_id: yard.warehouse,
+      items: [sound],
+    }),
+  ).toSucceed(201);
+  await inconsistent();
+  expect(await step(id, "cancel")).toSucceed(200);
+  expect(await move(tenant.ops, back, "execute")).toSucceed(200);
 });
 
 test("a waybill of which all is damaged sets nothing aside; cancelled, all lies as it was", async () => {

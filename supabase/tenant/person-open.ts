@@ -37,6 +37,13 @@ export async function openMatters(
     select format('%s orders of stores owe them a refund: %s %s', count(*), sum(o.refund_due_amount), o.currency) from storefront.storefront_orders o
     where o.tenant_id = ${tenant} and o.user_id = ${me} and o.refund_due_amount > 0 group by o.currency
     union all
+    select 'they are the last administrator of the company' from tenancy.tenants t
+    where t.id = ${tenant} and t.status <> 'archived' and exists (
+      select from tenancy.tenant_user_roles r
+      join tenancy.tenant_users u on u.tenant_id = r.tenant_id and u.user_id = r.user_id and u.is_active
+      where r.tenant_id = t.id and r.role_key = 'tenant_admin'
+      having count(*) = 1 and bool_and(r.user_id = ${me}))
+    union all
     select format('their account %s holds %s %s', a.kind, a.balance, a.currency) from money.accounts a
     where a.tenant_id = ${tenant} and a.owner_user_id = ${me} and a.balance <> 0
     union all

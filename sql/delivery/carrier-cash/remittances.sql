@@ -10,8 +10,8 @@ begin
     and a.currency = lock_carrier.currency for no key update;
 end $$;
 
--- Locks the cash that a carrier took for a parcel at this moment: the accounts, as its report does, and the row, which whoever holds the carrier's
--- debt alone locks.
+-- Locks the cash that a carrier took for a parcel at this moment: the accounts, as its report does, and the row, which a transaction that holds
+-- the carrier's debt alone locks.
 create or replace function money.lock_carrier_cash(d delivery.deliveries, taken_at timestamptz) returns void
 language plpgsql set search_path = '' as $$
 declare

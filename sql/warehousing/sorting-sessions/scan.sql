@@ -177,10 +177,9 @@ begin
   v_alike := warehousing.sorting_alike(s, v_right);
   v_beside := warehousing.sorting_cages_beside(s, v_parcel);
   if v_beside <> '{}' then
-    perform from warehousing.bins b
-    where b.tenant_id = s.tenant_id and (b.id = any (v_beside) or b.id in (
-      select a.cage_location_id from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = any (v_alike || v_lay)))
-    order by b.id for no key update;
+    v_beside := v_beside || array(
+      select a.cage_location_id from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = any (v_alike || v_lay));
+    perform from warehousing.bins b where b.tenant_id = s.tenant_id and b.id = any (v_beside) order by b.id for no key update;
     perform warehousing.sorting_scans_end(s, v_parcel);
   end if;
   v_to := warehousing.sorting_cage_with_room(s, v_alike, v_lay);

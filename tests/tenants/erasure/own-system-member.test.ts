@@ -162,6 +162,32 @@ describe("somebody", () => {
     expect(again.text).toContain("Nothing more is to be erased.");
   });
 
+  test("whom the company had shut out stays shut out", async () => {
+    const { tenant } = here.shop;
+    const out = await newPerson(tenant.id, "customer", "customer");
+    await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
+      values (${there.shop.tenant.id}, ${out.id}, 'customer')`;
+    const shut = await tenant.admin.put(`/tenants/${tenant.id}/users/${out.id}`, {
+      is_active: false,
+    });
+    expect(shut).toSucceed(200);
+    const { failure, text } = await erased(place, tenant, { person: out.id, confirm: out.id });
+    expect(failure, text).toBeUndefined();
+    const [member] = await sql`select was_shut_out from tenancy.tenant_users
+      where tenant_id = ${tenant.id} and user_id = ${out.id} and left_at is not null`;
+    expect(member).toEqual({ was_shut_out: true });
+  });
+
+  test("who alone administers the company stays until somebody else does", async () => {
+    const { tenant } = there.shop;
+    const { text, failure } = await erased(place, tenant, {
+      person: tenant.admin.id,
+      confirm: tenant.admin.id,
+    });
+    expect(text).toContain("Open: they are the last administrator of the company");
+    expect(failure).toContain("settle it first. Nothing was erased.");
+  });
+
   test("who is a merchant is sent nothing more: their subscription goes, with what was sent to it", async () => {
     const { tenant } = here.shop;
     const merchant = await newPerson(tenant.id, "institution", "institution");

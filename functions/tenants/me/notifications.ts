@@ -56,6 +56,7 @@ const texts = {
   order_refunded_at_gateway: "notification_order_refunded_at_gateway",
   payment_unmatched: "notification_payment_unmatched",
   refund_due: "notification_refund_due",
+  refund_due_ended: "notification_refund_due_ended",
   return_requested: "notification_return_requested",
   return_approved: "notification_return_approved",
   return_declined: "notification_return_declined",

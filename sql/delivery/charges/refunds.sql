@@ -135,19 +135,34 @@ begin
 end $$;
 
 -- True when the fee of a parcel that came back was said to be owed to its payer (money.returned_fee_refund): the office pays it by hand, and nobody
--- can know whether it has. What a report said that was undone since does not count.
+-- can know whether it has.
 create or replace function money.fee_refund_owed(p_delivery uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
   return exists (
     select from money.payments p
-    where p.tenant_id = app.tenant_id() and p.delivery_id = p_delivery and p.refund_owed_at is not null
-      -- Of the parcel, its legs and the returns that were made of it: an outcome has the time of the transaction in which this was said.
-      and not exists (
-        select from delivery.outcomes o
-        where o.tenant_id = p.tenant_id and o.created_at = p.refund_owed_at and o.undone_at is not null and o.delivery_id = any (array(
-          select x.id from delivery.deliveries x
-          where x.tenant_id = app.tenant_id() and (x.id = p_delivery or x.parent_id = p_delivery or x.original_delivery_id = p_delivery)))));
+    where p.tenant_id = app.tenant_id() and p.delivery_id = p_delivery and p.refund_owed_at is not null);
+end $$;
+
+-- A report of delivery d is undone that was made at a moment: a fee that was said to be owed with it is owed no more, and administrators are
+-- notified, one of whom may have paid it. Of a leg or a return the fee is its parcel's. SECURITY DEFINER: drivers undo, and see no payments.
+create or replace function money.fee_refund_owed_end(d delivery.deliveries, p_said_at timestamptz) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_notice jsonb;
+begin
+  with ended as (
+    update money.payments p set refund_owed_at = null
+    where p.tenant_id = v_tenant and p.delivery_id in (d.id, d.parent_id, d.original_delivery_id) and p.refund_owed_at = p_said_at
+    returning p.delivery_id, p.amount)
+  select jsonb_build_object('delivery_id', x.id, 'delivery_code', x.delivery_code, 'amount', sum(e.amount), 'currency', x.currency) into v_notice
+  from ended e
+  join delivery.deliveries x on x.tenant_id = v_tenant and x.id = e.delivery_id
+  group by x.id;
+  if v_notice is not null then
+    perform tenancy.notify_tenant_admins('refund_due_ended', v_notice);
+  end if;
 end $$;
 
 -- The same for a parcel that came back. Nobody who brings it, or takes it in, can fill a wallet: where the tenant's is short the refund waits for

@@ -272,6 +272,7 @@ begin
   if o.result = 'returned' then
     perform money.delivery_fee_unrefund(v_parcel.id, o.created_at, input ->> 'reason');
   end if;
+  perform money.fee_refund_owed_end(d, o.created_at);
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.outcome_undone',
     'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
       'delivery_code', v_parcel.delivery_code, 'result', o.result, 'reason', input ->> 'reason', 'actor_id', app.user_id()))));

@@ -136,7 +136,7 @@ begin
 end $$;
 grant execute on function money.payment_may_come(money.payments) to barid_caller;
 
--- Ends top-ups that nobody paid in their time: those that never reached their gateway, those of which it has said so since, and after three days
+-- Ends top-ups that nobody paid in their time: those that never reached their gateway, those of which it has answered since, and after three days
 -- all, as orders end. Money that it reports of one after that is credited all the same, as of any that failed before.
 create or replace function money.top_ups_end() returns void
 language plpgsql set search_path = '' as $$

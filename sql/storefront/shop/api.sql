@@ -65,7 +65,7 @@ begin
         || jsonb_build_object(''keyset_position'', l.key::text, ''keyset_id'', (l.product).id)
         order by l.key %1$s, (l.product).id %1$s), ''[]''))
       from (select p as product, %2$s as key from storefront.products_list p where %3$s
-        and ($6 is null or (%2$s, p.id) %4$s ($6::%5$s, $7)) order by 2 %1$s, p.id %1$s limit $5) l',
+        and ($6 is null or (%2$s, p.id) %4$s ($6::%5$s, $7)) order by 2 %1$s nulls last, p.id %1$s limit $5) l',
       v_direction, v_key, v_where, case v_direction when 'asc' then '>' else '<' end, v_type)
     into v_found
     using v_shop.tenant_id, v_shop.market_id, v_category, v_patterns, (input ->> 'limit')::bigint,

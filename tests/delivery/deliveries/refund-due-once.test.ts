@@ -72,9 +72,9 @@ const owed = async (id: string) =>
   );
 
 /** The notices that tell an administrator what is owed. */
-const notices = async (tenant: Tenant): Promise<number> =>
+const notices = async (tenant: Tenant, wanted = "refund_due"): Promise<number> =>
   (await tenant.admin.get("/tenants/me/notifications")).body.data.filter(
-    ({ type }: { type: string }) => type === "refund_due",
+    ({ type }: { type: string }) => type === wanted,
   ).length;
 
 test("paid by hand when its driver brought it, it is not paid again when it is received", async () => {
@@ -125,6 +125,7 @@ test("undone and brought back once more, it is refunded as if nothing had been s
   await moves(tenant.driver, id, "return");
   expect(await owed(id)).toHaveLength(1);
   expect(await undo(tenant.ops, id)).toSucceed(200);
+  expect(await notices(tenant, "refund_due_ended")).toBe(1);
   await fill();
   expect(await moves(tenant.driver, id, "return")).toMatchObject({ refunded: true });
   expect(await balanceOf(payer)).toBe(fee);
@@ -136,6 +137,7 @@ test("so it is where its return is what was undone, and while the wallet is shor
   const back = await refusedAtDoor(tenant, id);
   await broughtBack(tenant, back);
   expect(await undo(tenant.ops, back)).toSucceed(200);
+  expect(await notices(tenant, "refund_due_ended")).toBe(1);
   expect(await statusOf(back)).not.toBe("delivered");
   const receipt = await broughtBack(tenant, back);
   expect(await owed(id)).toHaveLength(2);

@@ -1,6 +1,7 @@
 /** Vehicles: added, changed, taken out of use. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
+import { newDelivery, newGround } from "../../support/deliveries.ts";
 import { addVehicle, equippedDriver, storedDriver } from "../../support/fleet.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import {
@@ -106,6 +107,69 @@ describe("a vehicle", () => {
     expect((await storedDriver(id)).vehicle_id).toBe(vehicle);
     await sql`update delivery.drivers set capacity_used = 0 where user_id = ${id}`;
     expect(await tenant.ops.patch(`${path}/${id}`, { vehicle_id: null })).toSucceed(200);
+  });
+
+  test("in which a driver was assigned parcels is nobody else's, in use and large enough until they are done", async () => {
+    const ground = await newGround(tenant);
+    const [own, named] = [await addVehicle(tenant), await addVehicle(tenant)];
+    const id = await equippedDriver(tenant, { vehicle_id: own, all_zones: true });
+    const next = await equippedDriver(tenant);
+    const { id: delivery_id } = await newDelivery(ground, { unit_size: 20 });
+    const made = await tenant.ops.post("/delivery/assignments", {
+      delivery_id,
+      driver_id: id,
+      vehicle_id: named,
+    });
+    expect(made).toSucceed(201);
+    const change = (body: object) => tenant.ops.patch(`${vehiclesPath}/${named}`, body);
+    const give = (driver: string) => tenant.ops.patch(`${path}/${driver}`, { vehicle_id: named });
+    expect(await give(next)).toFailWith(409, "driver_vehicle_taken");
+    expect(await change({ is_active: false })).toFailWith(409, "vehicle_in_use");
+    expect(await change({ unit_capacity: 19 })).toFailWith(409, "insufficient_vehicle_capacity");
+    expect(await change({ unit_capacity: 20 })).toSucceed(200);
+    // The driver's own: nothing is in it.
+    expect(await give(id)).toSucceed(200);
+    expect(await tenant.ops.patch(`${path}/${next}`, { vehicle_id: own })).toSucceed(200);
+    expect(await tenant.ops.post(`/delivery/assignments/${made.body.id}/unassign`)).toSucceed(200);
+    expect(await tenant.ops.patch(`${path}/${id}`, { vehicle_id: null })).toSucceed(200);
+    expect(await change({ unit_capacity: 19 })).toSucceed(200);
+    expect(await give(next)).toSucceed(200);
+  });
+
+  test("that a driver leaves for another is free: what they carry goes along", async () => {
+    const ground = await newGround(tenant);
+    const [old, fresh] = [await addVehicle(tenant), await addVehicle(tenant)];
+    const id = await equippedDriver(tenant, { vehicle_id: old, all_zones: true });
+    const { id: delivery_id } = await newDelivery(ground);
+    const made = await tenant.ops.post("/delivery/assignments", { delivery_id, driver_id: id });
+    expect(made).toSucceed(201);
+    expect(await tenant.ops.patch(`${path}/${id}`, { vehicle_id: fresh })).toSucceed(200);
+    const { body } = await tenant.ops.get("/delivery/assignments", { query: { delivery_id } });
+    expect(body.assignments[0].vehicle).toMatchObject({ id: fresh });
+    const next = await equippedDriver(tenant);
+    expect(await tenant.ops.patch(`${path}/${next}`, { vehicle_id: old })).toSucceed(200);
+    const change = (body: object) => tenant.ops.patch(`${vehiclesPath}/${fresh}`, body);
+    expect(await change({ is_active: false })).toFailWith(409, "vehicle_in_use");
+  });
+
+  test("is not given to one driver while another is assigned a parcel in it", async () => {
+    const ground = await newGround(tenant);
+    for (let round = 0; round < 4; round++) {
+      const vehicle_id = await addVehicle(tenant);
+      const driver_id = await equippedDriver(tenant, {
+        vehicle_id: await addVehicle(tenant),
+        all_zones: true,
+      });
+      const next = await equippedDriver(tenant);
+      const { id: delivery_id } = await newDelivery(ground);
+      const answers = await Promise.all([
+        tenant.ops.post("/delivery/assignments", { delivery_id, driver_id, vehicle_id }),
+        tenant.ops.patch(`${path}/${next}`, { vehicle_id }),
+      ]);
+      expect(answers.filter(({ body }) => body.success)).toHaveLength(1);
+      expect(answers.find(({ body }) => !body.success))
+        .toFailWith(409, "driver_vehicle_taken");
+    }
   });
 
   test("is never given to a driver while it goes out of use", async () => {

@@ -1,7 +1,7 @@
 /** Vehicles: added, changed, taken out of use. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { newDelivery, newGround } from "../../support/deliveries.ts";
+import { assign, move, newDelivery, newGround } from "../../support/deliveries.ts";
 import { addVehicle, equippedDriver, storedDriver } from "../../support/fleet.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import {
@@ -169,6 +169,36 @@ describe("a vehicle", () => {
       expect(answers.filter(({ body }) => body.success)).toHaveLength(1);
       expect(answers.find(({ body }) => !body.success))
         .toFailWith(409, "driver_vehicle_taken");
+    }
+  });
+
+  test("is changed for another while its driver gets, picks up and loses deliveries: what is in it follows", async () => {
+    const ground = await newGround(tenant);
+    for (let round = 0; round < 3; round++) {
+      const [old, fresh] = [await addVehicle(tenant), await addVehicle(tenant)];
+      await sql`update delivery.drivers set vehicle_id = ${old} where user_id = ${tenant.driver.id}`;
+      const ids: string[] = [];
+      for (let i = 0; i < 4; i++) ids.push((await newDelivery(ground)).id);
+      for (const id of ids.slice(0, 3)) await assign(tenant, id);
+      await sql`update delivery.assignments set vehicle_id = ${old}
+        where delivery_id = any (${ids}) and vehicle_id is null`;
+      const answers = await Promise.all([
+        tenant.ops.patch(`${path}/${tenant.driver.id}`, { vehicle_id: fresh }),
+        move(tenant.driver, ids[0]!, "pickup"),
+        move(tenant.ops, ids[1]!, "cancel", { reason: "No" }),
+        tenant.ops.post("/delivery/assignments", {
+          delivery_id: ids[3],
+          driver_id: tenant.driver.id,
+        }),
+      ]);
+      for (const answer of answers) expect(answer.body.success).toBe(true);
+      const held = await sql`select delivery_id from delivery.assignments
+        where delivery_id = any (${
+        ids.slice(0, 3)
+      }) and vehicle_id = ${fresh} and status = 'accepted'`;
+      expect(held.map(({ delivery_id }) => delivery_id).sort()).toEqual([ids[0], ids[2]].sort());
+      await sql`update delivery.assignments set status = 'returned', ended_at = now()
+        where driver_id = ${tenant.driver.id} and status in ('pending', 'assigned', 'accepted')`;
     }
   });
 

@@ -52,6 +52,7 @@ export const deliveryMoves: AnyEndpoint[] = [
       "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",
+      "return_under_way",
       "goods_not_picked",
       "sender_cash_not_collected",
     ],

@@ -33,6 +33,7 @@ export const deliveryInOffice: AnyEndpoint[] = [
       "delivery_not_found",
       "invalid_status_transition",
       "delivery_is_for_waybill",
+      "delivery_goes_in_legs",
       "return_request_pending",
       "customer_not_found",
       "warehouse_not_found",

@@ -38,6 +38,7 @@ const terms: readonly ErrorCode[] = [
   "wallet_is_the_senders",
   "carrier_code_required",
   "carrier_not_found",
+  "delivery_goes_in_legs",
   "delivery_barcode_taken",
 ];
 

@@ -55,7 +55,7 @@ end $$;
 grant execute on function delivery.search_resume(uuid) to barid_caller;
 
 -- A delivery that becomes pending without a driver is searched for, a postponed one when its day has come, one of a carrier when it is given
--- back to the company's drivers; one that ends, leaves or goes to a carrier is so no longer.
+-- back to the company's drivers, both unless it is sent back; one that ends, leaves or goes to a carrier is so no longer.
 create or replace function delivery.searches_follow_deliveries() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -84,8 +84,8 @@ begin
   if v_open and (delivery.auto_assignment_settings()).enabled then
     perform delivery.searches_begin(array(select n.id from new_rows n join old_rows o on o.id = n.id
       where n.tenant_id = app.tenant_id() and n.status = 'pending' and n.postponed_to is null
-        and (o.status not in ('pending', 'assigned', 'accepted') or o.postponed_to is not null
-          or o.carrier_type <> n.carrier_type and delivery.return_under_way(n.id) is null)
+        and (o.status not in ('pending', 'assigned', 'accepted')
+          or (o.postponed_to is not null or o.carrier_type <> n.carrier_type) and delivery.return_under_way(n.id) is null)
         and delivery.is_auto_assignable(n)));
   end if;
   return null;

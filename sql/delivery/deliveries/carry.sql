@@ -79,8 +79,8 @@ end $$;
 
 -- picked_up -> in_transit; what another company carries leaves from pending, with what it has in stock (delivery.carrier_takes).
 -- {id, latitude?, longitude?, occurred_at?} -> {delivery}
--- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, goods_not_picked, sender_cash_not_collected (another
--- company takes it).
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, return_under_way, goods_not_picked,
+-- sender_cash_not_collected (another company takes it).
 create or replace function delivery.delivery_depart(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

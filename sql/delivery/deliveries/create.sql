@@ -115,8 +115,8 @@ end $$;
 -- institution_user_id?, cod_amount?, unit_size?, package?, recipient?, staged?, warehouse_id?, status? draft|pending,
 -- delivery_flow? standard|customer_return, original_delivery_id?, return_items?, barcode?, external_reference_id?, notes?, promised_at?,
 -- deliver_after?, deliver_before?, carrier_type?, carrier_code?} -> the delivery
--- Fails: what delivery_terms, staging_of, customer_return_input and returned_contents fail with, insufficient_wallet_balance,
--- delivery_barcode_taken.
+-- Fails: what delivery_terms, staging_of, customer_return_input and returned_contents fail with, delivery_goes_in_legs,
+-- insufficient_wallet_balance, delivery_barcode_taken.
 create or replace function delivery.delivery_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -142,6 +142,7 @@ begin
   if v_staged then
     d.delivery_flow := 'pnd_parent';
     d.staging_warehouse_id := (input ->> 'warehouse_id')::uuid;
+    perform delivery.require_carried_in_one(d.delivery_flow, d.carrier_type);
   end if;
   -- By itself: what reads in the statement that writes would not see it.
   d.returns_part := v_contents is not null;

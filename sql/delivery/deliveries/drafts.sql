@@ -51,8 +51,8 @@ create or replace function delivery.require_owner(d delivery.deliveries) returns
 language plpgsql stable set search_path = '' as $$
 begin
   if not app.has_permission('manage:operations:tenant')
-      -- A delivery of a store's order belongs to the store: its customer cancels the order, not the delivery.
-      and not (d.order_id is null and coalesce(app.user_id() in (d.customer_id, d.institution_user_id), false)) then
+      -- A delivery of a store's order belongs to the store: its customer cancels the order, not the delivery, nor what goes back of it.
+      and (not coalesce(app.user_id() in (d.customer_id, d.institution_user_id), false) or delivery.is_of_store(d)) then
     perform app.fail('forbidden');
   end if;
 end $$;
@@ -126,10 +126,11 @@ begin
 end $$;
 
 -- Puts new terms into a draft; what a transfer has recorded stays recorded, and a label that shows them otherwise is outdated.
--- Fails: delivery_is_for_waybill (for another company).
+-- Fails: delivery_goes_in_legs, delivery_is_for_waybill (for another company).
 create or replace function delivery.delivery_rewrite(d delivery.deliveries, t delivery.deliveries, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
+  perform delivery.require_carried_in_one(d.delivery_flow, t.carrier_type);
   if t.carrier_type = 'external' and d.carrier_type <> 'external' then
     perform delivery.require_not_for_waybill(d);
   end if;
@@ -175,6 +176,16 @@ end $$;
 
 grant execute on function delivery.delivery_items_clear(uuid) to barid_caller;
 
+-- Refuses to give a staged parcel as a whole to another company: its legs would be given to drivers of ours all the same.
+-- Fails: delivery_goes_in_legs.
+create or replace function delivery.require_carried_in_one(flow text, carrier_type text) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if flow = 'pnd_parent' and carrier_type = 'external' then
+    perform app.fail('delivery_goes_in_legs');
+  end if;
+end $$;
+
 -- Gives a waiting delivery to another company to carry, or takes it back; of one that a company carries without a booking the code may be corrected.
 -- {id, carrier_type, carrier_code?} -> the delivery
 -- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
@@ -192,10 +203,7 @@ begin
       then '{draft,pending,picked_up,in_transit}' else '{draft,pending}' end::text[]) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', d.status, 'text_key', 'carrier_stays'));
   end if;
-  -- Its legs would be given to drivers of ours all the same.
-  if input ->> 'carrier_type' = 'external' and d.delivery_flow = 'pnd_parent' then
-    perform app.fail('delivery_goes_in_legs');
-  end if;
+  perform delivery.require_carried_in_one(d.delivery_flow, input ->> 'carrier_type');
   if input ->> 'carrier_type' = 'external' then
     perform delivery.require_not_for_waybill(d);
   end if;

@@ -80,8 +80,7 @@ end $$;
 -- An owner's return stays a draft where the office approves returns: it is requested. Ordered by the office, it is approved, as it was asked
 -- for. What a waybill made of a piece of inventory stays a draft, whatever became of the waybill.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition (also with its parcel on the road), delivery_is_for_waybill,
--- return_request_pending, what delivery.draft_ordered
--- fails with, insufficient_wallet_balance.
+-- delivery_goes_in_legs, return_request_pending, what delivery.draft_ordered fails with, insufficient_wallet_balance.
 create or replace function delivery.delivery_submit(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -96,6 +95,7 @@ begin
   perform delivery.require_move(d, '{draft}', 'pending');
   perform delivery.require_draft_here(d, 'pending');
   perform delivery.require_not_for_waybill(d);
+  perform delivery.require_carried_in_one(d.delivery_flow, d.carrier_type);
   if d.delivery_flow = 'customer_return' then
     v_asks := delivery.return_needs_approval();
     if not v_asks then

@@ -152,6 +152,28 @@ begin
 end $$;
 grant execute on function delivery.is_of_order(uuid) to barid_caller;
 
+-- True for a delivery that is a store's and not its customer's: one of an order, and a return that its office ordered or that began at the
+-- door, of what such a delivery brought, also by way of other returns. What customers order back is theirs. SECURITY DEFINER: as above.
+-- Fails: forbidden (app.require_tenant).
+create or replace function delivery.is_of_store(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(d.tenant_id);
+  if d.order_id is not null or d.original_delivery_id is null or d.delivery_flow <> 'operational_return' and not d.made_at_door then
+    return d.order_id is not null;
+  end if;
+  return exists (
+    with recursive original as (
+      select o.id, o.order_id, o.original_delivery_id from delivery.deliveries o
+      where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id
+      union all
+      select o.id, o.order_id, o.original_delivery_id from original r
+      join delivery.deliveries o on o.tenant_id = d.tenant_id and o.id = r.original_delivery_id
+    )
+    select from original r where r.order_id is not null);
+end $$;
+grant execute on function delivery.is_of_store(delivery.deliveries) to barid_caller;
+
 -- A delivery of these terms, checked and priced but not written. input: the body of POST /delivery/deliveries with
 -- `package` and `package_field`, as POST /delivery/price reads them.
 -- Fails: what delivery_people, delivery_place, delivery_priced and require_item_prices fail with, delivery_service_id_required,

@@ -45,6 +45,11 @@ begin
     if v_vehicle.unit_capacity < v_driver.capacity_used then
       perform app.fail('insufficient_vehicle_capacity', '{"field": "vehicle_id"}');
     end if;
+    if exists (select from delivery.assignments a
+        where a.tenant_id = v_tenant and a.vehicle_id = v_vehicle.id and a.driver_id <> v_driver.user_id
+          and a.status in ('pending', 'assigned', 'accepted')) then
+      perform app.fail('driver_vehicle_taken', '{"field": "vehicle_id"}');
+    end if;
   end if;
   if input ? 'vehicle_id' and input ->> 'vehicle_id' is null and v_driver.capacity_used > 0 then
     perform app.fail('insufficient_vehicle_capacity', '{"field": "vehicle_id", "text_key": "vehicle_in_use_by_driver"}');
@@ -80,6 +85,42 @@ begin
   end if;
 end $$;
 
+-- Holds a driver who may get another vehicle, and the deliveries in theirs, which go along. -> the vehicle and these assignments; of a call that
+-- names no vehicle, nothing. Locks: deliveries, driver.
+create or replace function delivery.lock_load(driver uuid, input jsonb, out vehicle uuid, out assignment_ids uuid[])
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_held uuid[];
+begin
+  if not input ? 'vehicle_id' then
+    return;
+  end if;
+  v_held := array(select a.delivery_id from delivery.assignments a
+    where a.tenant_id = v_tenant and a.driver_id = driver and a.status in ('pending', 'assigned', 'accepted'));
+  perform delivery.lock_deliveries(v_held);
+  select d.vehicle_id into vehicle from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = driver for no key update;
+  -- Deliveries that were assigned while this waited are not held, and stay.
+  assignment_ids := array(select a.id from delivery.assignments a
+    where a.tenant_id = v_tenant and a.driver_id = driver and a.vehicle_id = vehicle and a.delivery_id = any (v_held)
+      and a.status in ('pending', 'assigned', 'accepted'));
+end $$;
+
+-- Gives a driver what is sent, as delivery.driver_provision; what they carry in a vehicle of before goes along into their next one.
+-- Locks: deliveries, driver, vehicle, assignments by id. Fails: what driver_provision fails with.
+create or replace function delivery.driver_equip(driver uuid, input jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_load record := delivery.lock_load(driver, input);
+begin
+  perform delivery.driver_provision(driver, input);
+  if (input ->> 'vehicle_id')::uuid is distinct from v_load.vehicle and v_load.assignment_ids <> '{}' then
+    perform from delivery.assignments a where a.tenant_id = app.tenant_id() and a.id = any (v_load.assignment_ids) order by a.id for no key update;
+    update delivery.assignments a set vehicle_id = (input ->> 'vehicle_id')::uuid
+    where a.tenant_id = app.tenant_id() and a.id = any (v_load.assignment_ids);
+  end if;
+end $$;
+
 -- Holds the settings for a call that says who the default driver is: what others save of them with If-Match waits for it, or is found.
 create or replace function delivery.lock_default_driver(input jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -107,7 +148,7 @@ begin
   end if;
   perform delivery.lock_default_driver(input);
   perform tenancy.member_provision(v_user, 'driver');
-  perform delivery.driver_provision(v_user, input);
+  perform delivery.driver_equip(v_user, input);
   return delivery.driver_to_json(v_user);
 end $$;
 
@@ -116,7 +157,7 @@ create or replace function delivery.driver_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
   perform delivery.lock_default_driver(input);
-  perform delivery.driver_provision((input ->> 'id')::uuid, input);
+  perform delivery.driver_equip((input ->> 'id')::uuid, input);
   return delivery.driver_to_json((input ->> 'id')::uuid);
 end $$;
 
@@ -132,14 +173,15 @@ begin
 end $$;
 
 -- Changes what is sent. {id, name?, unit_capacity?, image_url?, is_active?} -> the vehicle
--- Locks: its driver, then the vehicle. Fails: vehicle_not_found, vehicle_in_use (a driver has it),
--- insufficient_vehicle_capacity (its driver carries more than that).
+-- Locks: its driver, then the vehicle. Fails: vehicle_not_found, vehicle_in_use (a driver has it, or was assigned deliveries in it),
+-- insufficient_vehicle_capacity (its driver carries more than that, or there is more in it).
 create or replace function delivery.vehicle_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'id')::uuid;
   v_used numeric;
   v_driven boolean;
+  v_loaded numeric;
 begin
   perform from delivery.drivers d where d.tenant_id = app.tenant_id() and d.vehicle_id = v_id for no key update;
   perform from delivery.vehicles v where v.id = v_id for no key update;
@@ -149,10 +191,13 @@ begin
   -- Asked again: somebody may have got it while this waited.
   select coalesce(max(d.capacity_used), 0), count(*) > 0 into v_used, v_driven
   from delivery.drivers d where d.tenant_id = app.tenant_id() and d.vehicle_id = v_id;
-  if v_driven and input ->> 'is_active' = 'false' then
+  -- Also of a driver who has another vehicle; null: nothing is in it.
+  select sum(a.units) into v_loaded from delivery.assignments a
+  where a.tenant_id = app.tenant_id() and a.vehicle_id = v_id and a.status in ('pending', 'assigned', 'accepted');
+  if (v_driven or v_loaded is not null) and input ->> 'is_active' = 'false' then
     perform app.fail('vehicle_in_use');
   end if;
-  if (input ->> 'unit_capacity')::numeric < v_used then
+  if (input ->> 'unit_capacity')::numeric < greatest(v_used, v_loaded) then
     perform app.fail('insufficient_vehicle_capacity', '{"field": "unit_capacity"}');
   end if;
   update delivery.vehicles v set

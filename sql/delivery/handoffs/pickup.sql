@@ -65,10 +65,10 @@ begin
   perform warehousing.picking_event_emit(v_order, 'completed', v_order.status);
 end $$;
 
--- Another company takes what lies in a warehouse, as its driver's pickup does: the pick made for it is handed off, and what it has in
--- stock there is booked out, once. Of what lies nowhere, nothing. Never refused: what a carrier has in hand is gone, whatever was
--- prepared for it. With an open exception it is expected back. d is the delivery as it was before; its family is locked, and the wallets
--- are, if it moves money.
+-- Another company takes what lies in a warehouse, as its driver's pickup does: the pick made for it is handed off, what it has in
+-- stock there is booked out, once, and a handoff that waits for a driver is cancelled. Of what lies nowhere, nothing. Never refused: what
+-- a carrier has in hand is gone, whatever was prepared for it. With an open exception it is expected back. d is the delivery as it was
+-- before; its family is locked, and the wallets are, if it moves money.
 create or replace function delivery.carrier_takes(d delivery.deliveries) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -79,6 +79,9 @@ begin
   end if;
   perform delivery.parcel_at(delivery.parcel_of(d), null);
   perform delivery.moving_exception_expect(d);
+  -- It waits for no driver any more. Brought back, it is prepared anew and handed over by that pick.
+  update delivery.package_handoffs h set status = 'cancelled'
+  where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.status = 'pending';
   if v_pick is not null then
     perform delivery.picking_hand_off(v_pick, d.id);
     perform warehousing.stock_exit('picking_order', v_pick, 'pick');

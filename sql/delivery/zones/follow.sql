@@ -25,11 +25,20 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_boxes jsonb := boxes::jsonb;
   v_ids uuid[];
+  v_awaited uuid[];
 begin
   perform set_config('app.tenant_id', tenant::text, true);
+  -- Back from its door, and to be received: from there a leg sets out again, and its parcel with it.
+  v_awaited := array(
+    select f.id from warehousing.receiving_orders r
+    join delivery.deliveries l on l.tenant_id = r.tenant_id and l.id = r.delivery_id and l.status = 'returned'
+    cross join unnest(array[l.id, l.parent_id]) f (id)
+    where r.tenant_id = tenant and r.status = 'pending' and f.id is not null);
   v_ids := array(
     select d.id from delivery.deliveries d
-    where d.tenant_id = tenant and d.status in ('draft', 'pending', 'assigned', 'accepted', 'picked_up', 'in_transit', 'failed')
+    where d.tenant_id = tenant
+      and (d.status in ('draft', 'pending', 'assigned', 'accepted', 'picked_up', 'in_transit', 'failed')
+        or d.id = any (v_awaited) and d.status = 'returned')
       and (d.pickup_zone_id is distinct from delivery.zone_of_end(tenant, d.pickup_address_id, d.pickup_snapshot, d.pickup_zone_id, v_boxes)
         or d.dropoff_zone_id is distinct from delivery.zone_of_end(tenant, d.dropoff_address_id, d.dropoff_snapshot, d.dropoff_zone_id, v_boxes))
     order by d.id limit many);
@@ -48,7 +57,7 @@ begin
       delivery.zone_of_end(tenant, x.dropoff_address_id, x.dropoff_snapshot, x.dropoff_zone_id, v_boxes) as dropoff
     from delivery.deliveries x where x.tenant_id = tenant and x.id = any (v_ids)
   ) z
-  where d.tenant_id = tenant and d.id = z.id and d.status not in ('delivered', 'returned', 'cancelled')
+  where d.tenant_id = tenant and d.id = z.id and (d.status not in ('delivered', 'returned', 'cancelled') or d.id = any (v_awaited) and d.status = 'returned')
     and (z.pickup, z.dropoff) is distinct from (d.pickup_zone_id, d.dropoff_zone_id);
   return cardinality(v_ids);
 end $$;

@@ -11,7 +11,8 @@ import {
   timePasses,
 } from "../../support/auto-assignment.ts";
 import { sql } from "../../support/db.ts";
-import { move, newDelivery, statusOf } from "../../support/deliveries.ts";
+import { assign, move, moves, newDelivery, statusOf } from "../../support/deliveries.ts";
+import { broughtIn, dayIn, report } from "../../support/outcomes.ts";
 import { newYard } from "../../support/packages.ts";
 import { newTenant } from "../../support/people.ts";
 import { broughtInto, received, sentBackBy } from "../../support/send-back.ts";
@@ -127,9 +128,32 @@ describe("what people do by hand", () => {
     const yard = await newYard(tenant);
     await auto(tenant);
     const { id } = await newDelivery(yard);
-    await received(yard, await broughtInto(yard, id, yard.warehouse));
+    const receipt = await broughtInto(yard, id, yard.warehouse);
+    // Nobody is offered it before it is sent back.
+    await sql`update delivery.drivers set status = 'inactive' where tenant_id = ${tenant.id}`;
+    await received(yard, receipt);
     expect(await statusOf(id)).toBe("pending");
     const back = await sentBackBy(yard, id, "operational-return");
+    expect(await searchOf(tenant, id)).toMatchObject({ status: "off" });
+    await newDriver(tenant);
+    expect(await move(tenant.ops, back.id, "cancel", { reason: "mistake" })).toSucceed(200);
+    await timePasses(tenant);
+    expect(await searchOf(tenant, id)).toMatchObject({ status: "offered" });
+  });
+
+  test("a postponed parcel that is sent back is searched for on its day only if it is not sent back after all", async () => {
+    const tenant = await newTenant();
+    const yard = await newYard(tenant);
+    await auto(tenant);
+    const { id } = await newDelivery(yard);
+    await assign(tenant, id);
+    await moves(tenant.driver, id, "pickup", "depart");
+    const postponed = { result: "postponed", reason_code: "postponed", postponed_to: dayIn(3) };
+    expect(await report(tenant.driver, id, postponed)).toSucceed(200);
+    await broughtIn(yard, id);
+    const back = await sentBackBy(yard, id, "operational-return");
+    await sql`update delivery.deliveries set postponed_to = current_date - 1 where id = ${id}`;
+    await sql`select delivery.postponed_resume()`;
     expect(await searchOf(tenant, id)).toMatchObject({ status: "off" });
     await newDriver(tenant);
     expect(await move(tenant.ops, back.id, "cancel", { reason: "mistake" })).toSucceed(200);

@@ -9,6 +9,7 @@ import {
   newGround,
   path,
 } from "../../support/deliveries.ts";
+import { broughtIn } from "../../support/outcomes.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
@@ -137,6 +138,17 @@ describe("an ordered delivery", () => {
       .toFailWith(409, "delivery_already_picked_up");
     expect(await tenant.driver.patch(`${path}/${id}`, { notes: "Mine" }))
       .toFailWith(403, "forbidden");
+  });
+
+  test("is the office's alone to correct while it waits in a warehouse for its next driver", async () => {
+    const { id } = await deliveryIn(ground, "failed");
+    await broughtIn(ground, id);
+    expect(await read(id)).toMatchObject({ status: "pending" });
+    for (const body of [{ notes: "Late" }, { recipient: { phone: "+9647701112233" } }]) {
+      expect(await tenant.customer.patch(`${path}/${id}`, body))
+        .toFailWith(409, "delivery_already_picked_up");
+      expect(await tenant.ops.patch(`${path}/${id}`, body)).toSucceed(200);
+    }
   });
 
   test("tells its driver", async () => {

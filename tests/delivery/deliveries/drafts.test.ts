@@ -66,4 +66,22 @@ describe("drafts", () => {
     expect(await move(tenant.ops, delivery.legs[1].id, "submit"))
       .toFailWith(409, "invalid_status_transition");
   });
+
+  test("of staged deliveries are given to no other company, nor ordered with one", async () => {
+    const draft = await newDelivery(ground, {
+      staged: true,
+      warehouse_id: ground.warehouse,
+      status: "draft",
+    });
+    const one = `${path}/${draft.id}`;
+    const outside = { carrier_type: "external", carrier_code: "easypost" };
+    expect(await tenant.ops.patch(one, outside)).toFailWith(409, "delivery_goes_in_legs");
+    // One that was written while this was possible.
+    await sql`update delivery.deliveries set carrier_type = 'external', carrier_code = 'easypost'
+      where id = ${draft.id}`;
+    expect(await move(tenant.ops, draft.id, "submit")).toFailWith(409, "delivery_goes_in_legs");
+    expect(await tenant.ops.patch(one, { notes: "Ring" })).toFailWith(409, "delivery_goes_in_legs");
+    expect(await tenant.ops.patch(`${one}/carrier`, { carrier_type: "internal" })).toSucceed(200);
+    expect(await move(tenant.ops, draft.id, "submit")).toSucceed(200);
+  });
 });

@@ -97,6 +97,16 @@ describe("an order", () => {
       [{ barcode: "DM0000000014IQ" }, 400, "validation_failed", "barcode"],
       [{ staged: true }, 400, "staging_warehouse_required", "warehouse_id"],
       [{ staged: true, warehouse_id: id }, 404, "warehouse_not_found", "warehouse_id"],
+      [
+        {
+          ...outside,
+          carrier_code: "easypost",
+          staged: true,
+          warehouse_id: ground.warehouse,
+        },
+        409,
+        "delivery_goes_in_legs",
+      ],
       [{ carrier_type: "external" }, 400, "carrier_code_required", "carrier_code"],
       [{ ...outside, carrier_code: "internal" }, 404, "carrier_not_found", "carrier_code"],
       [{ delivery_flow: "customer_return" }, 400, "validation_failed", "original_delivery_id"],

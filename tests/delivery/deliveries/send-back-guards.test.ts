@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
 import { auto, searchOf } from "../../support/auto-assignment.ts";
+import { external } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
@@ -224,4 +225,14 @@ test("no driver is looked for any more who would bring it on", async () => {
   expect(await searchOf(searching, id)).toMatchObject({ status: "searching" });
   expect(await move(searching.ops, id, "operational-return", { reason: "refused" })).toSucceed(201);
   expect(await searchOf(searching, id)).toMatchObject({ status: "off" });
+});
+
+test("no carrier departs with it, on whose paper it still is", async () => {
+  const parcel = await waiting(yard);
+  expect(await tenant.ops.patch(`${path}/${parcel.id}/carrier`, external)).toSucceed(200);
+  const back = await sentBackBy(yard, parcel.id, "operational-return");
+  const answer = await move(tenant.ops, parcel.id, "depart");
+  expect(answer).toFailWith(409, "return_under_way");
+  expect(answer.body.return_delivery_id).toBe(back.id);
+  expect(await statusOf(parcel.id)).toBe("pending");
 });

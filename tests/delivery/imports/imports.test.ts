@@ -130,6 +130,11 @@ describe("deliveries", () => {
       { ...mine, customer_id: tenant.ops.id },
     ]);
     expect(faultsOf(refused)).toEqual([[3, null, "forbidden"]]);
+    const outside = { carrier_type: "external", carrier_code: "easypost" };
+    const staged = await sendFile(tenant.ops, path, [
+      line({ ...outside, staged: true, warehouse_id: ground.warehouse }),
+    ]);
+    expect(faultsOf(staged)).toEqual([[2, null, "delivery_goes_in_legs"]]);
     expect(await sendFile(nobody, path, [mine])).toFailWith(401, "unauthorized");
     for (const person of [tenant.staff, tenant.driver]) {
       expect(await sendFile(person, path, [mine])).toFailWith(403, "forbidden");

@@ -4,14 +4,17 @@ import { sql } from "../../support/db.ts";
 import {
   deliveryIn,
   type Ground,
+  moves,
   newDelivery,
   newGround,
+  outboundOnRoad,
   path as deliveries,
 } from "../../support/deliveries.ts";
 import { jobsDone, runJobs } from "../../support/jobs.ts";
 import { newAddress, newProcessingPoint } from "../../support/make.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { confine } from "../../support/redirects.ts";
+import { received } from "../../support/send-back.ts";
 import { type Ring, square } from "../../support/zones.ts";
 
 const path = "/delivery/zones";
@@ -109,6 +112,25 @@ test("the legs of a staged parcel have the zones of their own ends", async () =>
   expect(dropoff_zone_id).toBe(one);
   const ends = await Promise.all(legs.map((leg: { id: string }) => zoneOf(leg.id)));
   expect(ends).toEqual([null, one]);
+});
+
+test("a leg that its warehouse is to receive again has its zones by the map of now when it sets out anew", async () => {
+  const { parent, b } = await outboundOnRoad(ground, { dropoff_address_id: to });
+  await moves(tenant.driver, b, "fail", "return");
+  expect(await shown(b)).toMatchObject({ status: "returned" });
+  const [{ longitude, latitude }] = await sql`select a.longitude, a.latitude
+    from delivery.addresses a join warehousing.warehouses w on w.address_id = a.id where w.id = ${ground.warehouse}`;
+  const from = await zone("From", square(longitude, latitude, 1));
+  const one = await zone("One");
+  const [{ id: receipt }] = await sql`select id from warehousing.receiving_orders
+    where delivery_id = ${b} and status = 'pending'`;
+  await received(ground, receipt);
+  expect(await shown(b)).toMatchObject({
+    status: "pending",
+    pickup_zone_id: from,
+    dropoff_zone_id: one,
+  });
+  expect(await zoneOf(parent.id)).toBe(one);
 });
 
 test("orders and changes of the map at the same moment leave no delivery with a zone of before", async () => {

@@ -2458,7 +2458,7 @@ export interface components {
       item_id: string; manifest_id: string | null; manifest_number: string | null; manifest_status: string | null;
     };
     /** {field} is larger than what is kept: at most {bytes_max} bytes. */ FieldTooLargeError: { bytes_max?: string; code?: "field_too_large"; field?: string; } & components["schemas"]["Error"];
-    /** You are not allowed to do this. */ ForbiddenError: { code?: "forbidden"; } & components["schemas"]["Error"];
+    /** You are not allowed to do this. */ ForbiddenError: { code?: "forbidden"; field?: string; } & components["schemas"]["Error"];
     ForeseenAssignment: {
       assigned_delivery_id?: string; code?: string; delivery_id: string; message?: string; missing_zones?: string[]; ok: boolean;
     };

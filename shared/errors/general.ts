@@ -33,7 +33,7 @@ export const generalErrors = {
   api_key_expired: 401,
   api_key_revoked: 401,
   api_key_stopped: 401,
-  forbidden: 403,
+  forbidden: { status: 403, fields: ["field"] },
   insufficient_permissions: 403,
   tenant_inactive: 403,
   transfer_manifest_disabled: 403,

@@ -1,10 +1,10 @@
 /** Prices and orders of stops by road: preview and order agree, and a service that fails changes nothing but the length. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Stack } from "../../supabase/local/stack.ts";
 import type { Body } from "../support/api.ts";
 import { startOwnStack } from "../support/own-stack.ts";
 import { optimizer } from "../support/outside/optimizer.ts";
-import { routingService } from "../support/outside/routing.ts";
+import { foundRoute, routingService } from "../support/outside/routing.ts";
 import { type ServedHandlers, serveHandlers } from "../support/outside/serve.ts";
 
 const service = routingService();
@@ -175,4 +175,139 @@ test("an order of stops is measured by the service's table, and left to the engi
   expect((await suggest()).distance_km).toBe(proposed.distance_km);
   expect(service.tables).toHaveLength(2);
   expect(service.tables[1]).toContain("&sources=0&");
+});
+
+/** A way that no other test has had measured, and addresses at its ends. */
+let further = 0;
+async function newWay(): Promise<[string, string, string]> {
+  const { sql } = stack;
+  further += 0.01;
+  const made =
+    await sql`insert into delivery.addresses (tenant_id, full_address, latitude, longitude)
+    select tenant_id, 'E', 34 + ${further}::float8 + n * 0.1, 43 + n * 0.1
+    from delivery.delivery_services cross join generate_series(0, 2) n where id = ${road} order by n returning id`;
+  const [from, to, elsewhere] = made.map(({ id }) => id);
+  return [from, to, elsewhere];
+}
+
+/** How often the ways of newWay() were asked for; jobs measure others meanwhile. */
+const asks = () => asked.filter((line) => /driving\/43[^,]*,34/.test(line)).length;
+
+const terms = {
+  unit_size: 1,
+  payer_type: "receiver",
+  payment_method: "cash",
+  recipient: { name: "R", phone: "+9647700000000" },
+};
+const orderOf = async (more: Body): Promise<Body> =>
+  (await post("delivery/deliveries", { delivery_service_id: road, ...terms, ...more })).delivery;
+const draftOf = ([from, to]: string[], more: Body = {}) =>
+  orderOf({ pickup_address_id: from, dropoff_address_id: to, status: "draft", ...more });
+
+async function changed(draft: Body, change: Body, method = "PATCH"): Promise<Body> {
+  const response = await fetch(`${stack.apiUrl}/delivery/deliveries/${draft.id}`, {
+    method,
+    headers,
+    body: JSON.stringify(change),
+  });
+  return (await response.json()).delivery;
+}
+
+async function newWarehouse(code: string, address: string): Promise<string> {
+  const [{ id }] = await stack
+    .sql`insert into warehousing.warehouses (tenant_id, name, code, address_id)
+    select tenant_id, ${code}, ${code}, id from delivery.addresses where id = ${address} returning id`;
+  return id;
+}
+
+async function newServiceByWay(more: Body = {}): Promise<string> {
+  const { sql } = stack;
+  const service = { code: `WAY-${further}`, default_price: 2000, price_per_km: 20, ...more };
+  const [{ id }] =
+    await sql`insert into delivery.delivery_services (tenant_id, name, service_level, unit_min, unit_max, delivery_type_id,
+      code, default_price, price_per_km)
+    select tenant_id, '{"en": "Way"}', 'standard', 1, 100, delivery_type_id, ${service.code}, ${service.default_price},
+      ${service.price_per_km} from delivery.delivery_services where id = ${road} returning id`;
+  return id;
+}
+
+describe("by road as well, where nobody asked for the price first,", () => {
+  beforeEach(() => {
+    service.answer = () => foundRoute(123_400, 600);
+    asked.length = 0;
+  });
+
+  test.each(["PATCH", "PUT"])("is the price of a draft that %s sends elsewhere", async (method) => {
+    const way = await newWay();
+    const draft = await draftOf(way);
+    service.answer = () => foundRoute(50_000, 600);
+    expect((await changed(draft, { dropoff_address_id: way[2] }, method)).price).toBe(1500);
+    expect(asks()).toBe(2);
+  });
+
+  test("is the price of a draft that takes another service", async () => {
+    service.answer = () => ({ status: 503 });
+    const draft = await draftOf(await newWay());
+    expect(draft.price).toBeLessThan(1200);
+    service.answer = () => foundRoute(123_400, 600);
+    const other = await newServiceByWay();
+    expect((await changed(draft, { delivery_service_id: other })).price).toBe(2000 + 2468);
+  });
+
+  test("is the price of an order from one warehouse to another", async () => {
+    const [from, to] = await newWay();
+    const ends = {
+      pickup_warehouse_id: await newWarehouse("ROAD-1", from),
+      dropoff_warehouse_id: await newWarehouse("ROAD-2", to),
+    };
+    expect((await orderOf(ends)).price).toBe(2234);
+    expect(asks()).toBe(1);
+  });
+
+  test("is the price of what a customer sends back", async () => {
+    const { sql } = stack;
+    const [from, to] = await newWay();
+    const sent = await orderOf({ pickup_address_id: from, dropoff_address_id: to });
+    for (const status of ["assigned", "accepted", "picked_up", "in_transit", "delivered"]) {
+      await sql`update delivery.deliveries set status = ${status} where id = ${sent.id}`;
+    }
+    await sql`update delivery.delivery_services set allow_returns = true where id = ${road}`;
+    const back = { delivery_flow: "customer_return", original_delivery_id: sent.id };
+    expect((await orderOf(back)).price).toBe(2234);
+    expect(asks()).toBe(2);
+  });
+
+  test("is the price that a draft is refused for whose address was corrected", async () => {
+    const way = await newWay();
+    const draft = await draftOf(way);
+    await stack.sql`update delivery.addresses set latitude = latitude + 0.05 where id = ${way[1]}`;
+    service.answer = () => foundRoute(50_000, 600);
+    expect(await post(`delivery/deliveries/${draft.id}/submit`, {}))
+      .toMatchObject({ code: "delivery_price_changed", price_after: 1500 });
+  });
+});
+
+test("a draft keeps its price when its notes are changed after the measure of its way has expired", async () => {
+  service.answer = () => foundRoute(123_400, 600);
+  const draft = await draftOf(await newWay());
+  expect(draft.price).toBe(2234);
+  await stack.sql`update delivery.road_distances set measured_at = now() - interval '31 days'`;
+  asked.length = 0;
+  expect((await changed(draft, { notes: "Ring twice" })).price).toBe(2234);
+  expect(asks()).toBe(0);
+});
+
+test("nobody is asked for the way of a draft or an order between warehouses whose service has no price per km", async () => {
+  const way = await newWay();
+  const free = await newServiceByWay({ price_per_km: 0 });
+  const draft = await draftOf(way, { delivery_service_id: free });
+  asked.length = 0;
+  expect((await changed(draft, { dropoff_address_id: way[2] })).price).toBe(2000);
+  const order = await orderOf({
+    delivery_service_id: free,
+    pickup_warehouse_id: await newWarehouse("FREE-1", way[1]),
+    dropoff_address_id: way[2],
+  });
+  expect(order.price).toBe(2000);
+  expect(asks()).toBe(0);
 });

@@ -1,6 +1,7 @@
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
+import { measureFirst } from "../../../shared/routing/measured.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { operationsOrOrderer } from "../access.ts";
 import { DeliveryResponse } from "./answer-schemas.ts";
@@ -48,7 +49,11 @@ export const deliveryInOffice: AnyEndpoint[] = [
       "delivery_price_changed",
       "insufficient_wallet_balance",
     ],
-    run: ({ db, params }) => db.call("delivery.delivery_submit", { id: params.delivery_id }),
+    async run({ db, params }) {
+      const input = { id: params.delivery_id };
+      await measureFirst(db, input, "delivery.draft_way_missing");
+      return await db.call("delivery.delivery_submit", input);
+    },
   }),
   endpoint({
     method: "patch",

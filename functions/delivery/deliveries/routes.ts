@@ -95,7 +95,7 @@ export const deliveries: AnyEndpoint[] = [
     status: 201,
     errors: ordering,
     async run({ db, body }) {
-      await measureFirst(db, body);
+      await measureFirst(db, body, "delivery.order_way_missing");
       return await db.call("delivery.delivery_create", body);
     },
   }),
@@ -132,8 +132,11 @@ export const deliveries: AnyEndpoint[] = [
     endpoint({
       ...change,
       method,
-      run: ({ db, params, body }) =>
-        db.call("delivery.delivery_update", { ...body, id: params.delivery_id }),
+      async run({ db, params, body }) {
+        const input = { ...body, id: params.delivery_id };
+        await measureFirst(db, input, "delivery.draft_way_missing");
+        return await db.call("delivery.delivery_update", input);
+      },
     })
   ),
 ];

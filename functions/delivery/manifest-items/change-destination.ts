@@ -2,6 +2,7 @@
 import { replayed } from "../../../shared/api/endpoint.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import { type Language, refusalText, translate } from "../../../shared/i18n/index.ts";
+import { measureFirst } from "../../../shared/routing/measured.ts";
 import { type Failure, ordersPerBatch, type Pending, runBatches } from "./batches.ts";
 
 interface Request {
@@ -26,6 +27,7 @@ export async function changeDestination(
   request: Request,
   idempotency_key: string | undefined,
 ): Promise<Outcome & { [replayed]?: boolean }> {
+  await measureFirst(db, { ...request }, "delivery.manifest_ways_missing");
   const first = await db.call<FirstStep>("delivery.manifest_change_destination", {
     ...request,
     idempotency_key,

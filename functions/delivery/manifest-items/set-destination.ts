@@ -5,6 +5,7 @@
 import { replayed } from "../../../shared/api/endpoint.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import { type Language, refusalText, translate } from "../../../shared/i18n/index.ts";
+import { measureFirst } from "../../../shared/routing/measured.ts";
 import { type Failure, ordersPerBatch, type Pending, runBatches } from "./batches.ts";
 
 interface Request {
@@ -31,6 +32,7 @@ export async function setDestination(
   request: Request,
   idempotencyKey: string | undefined,
 ): Promise<Outcome & { [replayed]?: boolean }> {
+  await measureFirst(db, { ...request }, "delivery.manifest_ways_missing");
   const input = { ...request, idempotency_key: idempotencyKey };
   const first = await db.call<FirstStep>("delivery.manifest_receive_and_order", {
     ...input,

@@ -19,17 +19,47 @@ begin
   return v_id;
 end $$;
 
--- Fills what a customer's return takes over from what it returns: people and places, the other way round. Where it goes, unless it says
--- so, the setting general.delivery.return_requests.destination_mode says; what a store's order brought goes back to its sender, or to the
+-- The ends of a customer's return of a parcel that its input leaves out: from where the parcel was brought, to where the setting
+-- general.delivery.return_requests.destination_mode says; what a store's order brought goes back to its sender, or to the
 -- default warehouse where that which sent it is no more.
+-- -> {pickup_address_id?, dropoff_address_id? | dropoff_warehouse_id?}; null is a place that there is not, none that somebody has to choose.
+create or replace function delivery.customer_return_ends(original delivery.deliveries, input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_mode text := delivery.return_destination_mode();
+  v_home uuid := delivery.sold_from(original);
+  v_sender record := delivery.ordered_from(original);
+  v_ends jsonb := '{}';
+begin
+  if num_nonnulls(input -> 'pickup', input ->> 'pickup_address_id', input ->> 'pickup_warehouse_id') = 0 then
+    v_ends := jsonb_build_object('pickup_address_id', original.dropoff_address_id);
+  end if;
+  if num_nonnulls(input -> 'dropoff', input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') > 0 then
+    return v_ends;
+  end if;
+  return v_ends || case
+    when original.order_id is not null and v_home is null and v_sender.warehouse_id is not null and delivery.default_warehouse() is not null
+      then jsonb_build_object('dropoff_warehouse_id', delivery.default_warehouse())
+    when original.order_id is not null or v_mode = 'sender' then jsonb_build_object('dropoff_address_id', coalesce(v_home, v_sender.address_id))
+    when v_mode = 'warehouse' then jsonb_build_object('dropoff_warehouse_id', delivery.default_warehouse())
+    else '{}' end;
+end $$;
+
+-- The service of a return that names none.
+create or replace function delivery.return_service() returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return app.settings('general', 'delivery') #>> '{return_requests,default_delivery_service_id}';
+end $$;
+
+-- Fills what a customer's return takes over from what it returns: people and places, the other way round.
 -- Fails: delivery_not_found, original_not_delivered, return_destination_required.
 create or replace function delivery.customer_return_input(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_original delivery.deliveries;
-  v_mode text := delivery.return_destination_mode();
-  v_home uuid;
   v_sender record;
+  v_ends jsonb;
   v_filled jsonb;
 begin
   select p.* into v_original from delivery.deliveries o
@@ -41,30 +71,21 @@ begin
   if v_original.status <> 'delivered' or v_original.delivery_flow in ('customer_return', 'operational_return') then
     perform app.fail('original_not_delivered', jsonb_build_object('field', 'original_delivery_id', 'status', v_original.status));
   end if;
-  v_home := delivery.sold_from(v_original);
   v_sender := delivery.ordered_from(v_original);
-  v_filled := jsonb_build_object('delivery_service_id',
-    app.settings('general', 'delivery') #>> '{return_requests,default_delivery_service_id}');
+  v_ends := delivery.customer_return_ends(v_original, input);
+  v_filled := v_ends || jsonb_build_object('delivery_service_id', delivery.return_service());
   if input ->> 'customer_id' is null and input ->> 'institution_user_id' is null then
     v_filled := v_filled || jsonb_build_object('customer_id', v_original.customer_id, 'institution_user_id', v_original.institution_user_id);
   end if;
-  if num_nonnulls(input -> 'pickup', input ->> 'pickup_address_id', input ->> 'pickup_warehouse_id') = 0 then
-    v_filled := v_filled || jsonb_build_object('pickup_address_id', v_original.dropoff_address_id);
-  end if;
   if num_nonnulls(input -> 'dropoff', input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') = 0 then
-    if v_original.order_id is not null and v_home is null and v_sender.warehouse_id is not null and delivery.default_warehouse() is not null then
-      v_filled := v_filled || jsonb_build_object('dropoff_warehouse_id', delivery.default_warehouse());
-    elsif v_original.order_id is not null or v_mode = 'sender' then
-      v_filled := v_filled || jsonb_build_object('dropoff_address_id',
-        coalesce(v_home, v_sender.address_id));
-    elsif v_mode = 'warehouse' then
-      v_filled := v_filled || jsonb_build_object('dropoff_warehouse_id', delivery.returns_warehouse());
-    else
+    if v_ends -> 'dropoff_warehouse_id' = 'null' then
+      perform app.fail('return_destination_required', '{"field": "dropoff_warehouse_id"}');
+    elsif not v_ends ?| '{dropoff_address_id,dropoff_warehouse_id}' then
       perform app.fail('return_destination_required', '{"field": "dropoff_address_id"}');
     end if;
     v_filled := v_filled || jsonb_build_object('recipient', delivery.return_receiver(v_original,
-      coalesce((v_filled ->> 'dropoff_warehouse_id')::uuid, v_sender.warehouse_id),
-      case when not v_filled ? 'dropoff_warehouse_id' then v_sender.snapshot end));
+      coalesce((v_ends ->> 'dropoff_warehouse_id')::uuid, v_sender.warehouse_id),
+      case when not v_ends ? 'dropoff_warehouse_id' then v_sender.snapshot end));
   end if;
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;

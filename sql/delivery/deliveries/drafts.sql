@@ -81,22 +81,23 @@ begin
   end if;
 end $$;
 
--- Changes a draft: what is sent replaces what stands (of the recipient part by part), null takes it away, and the price is worked out anew. Of what is
--- ordered already, and of a draft whose parcel a waybill has on the road, only delivery_correct's words. {id, ...} -> the delivery
--- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.
-create or replace function delivery.delivery_update(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
+-- True for a draft whose terms its people may still change: a leg that waits as a draft is part of an order, and what leads elsewhere is fixed
+-- while a parcel is on the road.
+create or replace function delivery.draft_changes(d delivery.deliveries) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return d.status = 'draft' and d.parent_id is null and not delivery.draft_travels(d);
+end $$;
+
+-- The terms of a draft after a change, as delivery.delivery_terms reads them, but for its recipient: what is sent replaces what stands, and null
+-- takes it away. draft_id names the draft, by which a price knows what it had before.
+create or replace function delivery.draft_terms(d delivery.deliveries, input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
   v_sent jsonb := jsonb_strip_nulls(input);
   v_old jsonb;
   v_end text;
 begin
-  -- A leg that waits as a draft is part of an order; what leads elsewhere is fixed while a parcel is on the road.
-  if d.status <> 'draft' or d.parent_id is not null or delivery.draft_travels(d) then
-    return delivery.delivery_correct(d, input);
-  end if;
-  perform delivery.require_owner(d);
   v_old := jsonb_strip_nulls(jsonb_build_object('customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
     'delivery_service_id', d.delivery_service_id, 'payer_type', d.payer_type, 'payment_method', d.payment_method, 'cod_amount', d.cod_amount,
     'unit_size', case d.unit_size_source when 'unit_size' then d.unit_size end, 'package', d.package_details, 'recipient', d.recipient,
@@ -117,11 +118,28 @@ begin
   if v_sent ?| '{customer_id,institution_user_id}' then
     v_old := v_old - '{customer_id,institution_user_id}'::text[];
   end if;
-  if v_sent ? 'recipient' then
-    v_sent := v_sent || jsonb_build_object('recipient', delivery.recipient_corrected(d.recipient, input -> 'recipient'));
+  return v_old || v_sent || jsonb_build_object('draft_id', d.id,
+    'delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
+end $$;
+
+-- Changes a draft: what is sent replaces what stands (of the recipient part by part), null takes it away, and the price is worked out anew. Of what is
+-- ordered already, and of a draft whose parcel a waybill has on the road, only delivery_correct's words. {id, ...} -> the delivery
+-- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.
+create or replace function delivery.delivery_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
+  v_terms jsonb;
+begin
+  if not delivery.draft_changes(d) then
+    return delivery.delivery_correct(d, input);
   end if;
-  v_sent := v_old || v_sent || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
-  perform delivery.delivery_rewrite(d, delivery.delivery_terms(v_sent), v_sent);
+  perform delivery.require_owner(d);
+  v_terms := delivery.draft_terms(d, input);
+  if jsonb_strip_nulls(input) ? 'recipient' then
+    v_terms := v_terms || jsonb_build_object('recipient', delivery.recipient_corrected(d.recipient, input -> 'recipient'));
+  end if;
+  perform delivery.delivery_rewrite(d, delivery.delivery_terms(v_terms), v_terms);
   return delivery.delivery_created_to_json(d.id);
 end $$;
 

@@ -14,6 +14,16 @@ begin
     then case when round(v_km::numeric, 3) = d.distance_km then v_km else d.distance_km end end;
 end $$;
 
+-- The same for a draft d that is changed to the terms of input; null also where they name another service, whose price nobody has agreed to: it
+-- is for the way as it is known when it is chosen.
+create or replace function delivery.draft_km_kept(
+  d delivery.deliveries, input jsonb, from_address delivery.addresses, to_address delivery.addresses
+) returns double precision
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when d.delivery_service_id = (input ->> 'delivery_service_id')::uuid then delivery.draft_km(d, from_address, to_address) end;
+end $$;
+
 -- Refuses a draft for somebody who is gone, or through a warehouse that stages nothing. What a person sends back is theirs all the same.
 -- SECURITY DEFINER: who submits a draft that the office made sees neither its other person nor each warehouse.
 -- Fails: customer_not_found, warehouse_not_found, forbidden (app.require_tenant).

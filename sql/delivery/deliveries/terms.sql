@@ -143,6 +143,17 @@ begin
   return coalesce(v_known.code, input ->> 'carrier_code');
 end $$;
 
+-- Refuses another carrier than a delivery had before (a new one: none) to all but the office, which alone chooses it: an outside carrier's
+-- parcel is given to no driver, and the office has it carried. Fails: forbidden.
+create or replace function delivery.require_carrier_of_office(d delivery.deliveries, before delivery.deliveries) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if (d.carrier_type, lower(d.carrier_code)) is distinct from (coalesce(before.carrier_type, 'internal'), lower(before.carrier_code))
+      and not app.has_permission('manage:operations:tenant') then
+    perform app.fail('forbidden', '{"field": "carrier_type", "text_key": "carrier_chosen_by_office"}');
+  end if;
+end $$;
+
 -- True for the delivery of a store's order, by its id. SECURITY DEFINER: a driver of what its customer sends back does not see it.
 create or replace function delivery.is_of_order(delivery_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
@@ -175,10 +186,10 @@ end $$;
 grant execute on function delivery.is_of_store(delivery.deliveries) to barid_caller;
 
 -- A delivery of these terms, checked and priced but not written. input: the body of POST /delivery/deliveries with
--- `package` and `package_field`, as POST /delivery/price reads them.
+-- `package` and `package_field`, as POST /delivery/price reads them, and of a draft that is changed its draft_id.
 -- Fails: what delivery_people, delivery_place, delivery_priced and require_item_prices fail with, delivery_service_id_required,
 -- too_many_decimals, order_amount_fixed (what a store's customer sends back is sold to nobody), forbidden (the office alone orders a return
--- that the store pays), customer_required_for_cod,
+-- that the store pays, and an outside carrier), customer_required_for_cod,
 -- customer_required_for_wallet, wallet_is_the_senders, invalid_delivery_window, and what carrier_checked fails with.
 create or replace function delivery.delivery_terms(input jsonb) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
@@ -189,6 +200,7 @@ declare
   v_owner uuid := coalesce(v_people.institution_user_id, v_people.customer_id);
   v_from delivery.addresses;
   v_to delivery.addresses;
+  v_draft delivery.deliveries;
 begin
   perform app.keep_currency();
   v_currency := app.currency();
@@ -249,14 +261,17 @@ begin
   perform delivery.require_delivery_window(d.deliver_after, d.deliver_before);
   d.carrier_type := coalesce(input ->> 'carrier_type', 'internal');
   d.carrier_code := delivery.carrier_checked(input);
+  select * into v_draft from delivery.deliveries x where x.id = (input ->> 'draft_id')::uuid;
+  perform delivery.require_carrier_of_office(d, v_draft);
   d.delivery_flow := coalesce(input ->> 'delivery_flow', 'standard');
   d.created_by := app.user_id();
-  return delivery.delivery_priced(d, input, v_from, v_to);
+  return delivery.delivery_priced(d, input || jsonb_build_object('agreed_km',
+    delivery.draft_km_kept(v_draft, input, v_from, v_to)), v_from, v_to);
 end $$;
 
 -- The same with its service and the price of POST /delivery/price. What an order is delivered with was agreed when it
 -- was given: whatever became of the service since, the delivery is made at the fee the customer was told.
--- input: {delivery_service_id, package?, unit_size?, delivery_fee? (of an order), agreed_km? (of a draft that is submitted), and the names of
+-- input: {delivery_service_id, package?, unit_size?, delivery_fee? (of an order), agreed_km? (of a draft whose way stays), and the names of
 -- fields in refusals: package_field?, service_field?, dropoff_field?}
 -- Fails: service_not_found, delivery_service_not_available, service_not_for_returns, invalid_package, invalid_coordinates,
 -- unit_size_or_dimensions_required, can_not_use_this_delivery_for_this_unit_size.

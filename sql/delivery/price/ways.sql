@@ -22,24 +22,38 @@ begin
     app.distance_km(from_latitude, from_longitude, to_latitude, to_longitude));
 end $$;
 
--- The way of a price or an order that is still to be measured. {pickup?, dropoff? {latitude, longitude}, pickup_address_id?,
--- dropoff_address_id?} -> {from: [latitude, longitude], to: [...]}; null where its length is known, or one of its ends is not. Addresses that
--- the caller may not use have no place.
+-- Where one end of a price or an order is, as delivery.delivery_place finds it, but writing nothing down and refusing nothing: an address that the
+-- caller may use, a place, or where a warehouse stands; of a return also an end of what it brings back. Null: nobody knows.
+-- {<end>_address_id | <end> {latitude, longitude} | <end>_warehouse_id, original_delivery_id?}
+create or replace function delivery.place_known(input jsonb, place text) returns delivery.addresses
+language plpgsql stable set search_path = '' as $$
+declare
+  v_id uuid := (input ->> (place || '_address_id'))::uuid;
+  a delivery.addresses;
+begin
+  if v_id is not null then
+    select x.* into a from delivery.addresses x where x.id = v_id and exists (select from delivery.usable_addresses u where u.id = x.id);
+    return case when a.id is not null then a else jsonb_populate_record(null::delivery.addresses, delivery.original_place(input, v_id)) end;
+  elsif jsonb_typeof(input -> place) = 'object' then
+    a.latitude := (input #>> array[place, 'latitude'])::double precision;
+    a.longitude := (input #>> array[place, 'longitude'])::double precision;
+    return a;
+  end if;
+  select x.* into a from warehousing.warehouses w
+  join delivery.addresses x on x.tenant_id = w.tenant_id and x.id = w.address_id
+  where w.id = (input ->> (place || '_warehouse_id'))::uuid and w.deleted_at is null;
+  return a;
+end $$;
+
+-- The way of a price or an order that is still to be measured, by its ends as delivery.place_known reads them
+-- -> {from: [latitude, longitude], to: [...]}; null where its length is known, or one of its ends is not.
 create or replace function delivery.road_distance_missing(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-  v_from delivery.addresses;
-  v_to delivery.addresses;
-  v_ends double precision[];
+  v_from delivery.addresses := delivery.place_known(input, 'pickup');
+  v_to delivery.addresses := delivery.place_known(input, 'dropoff');
+  v_ends double precision[] := array[v_from.latitude, v_from.longitude, v_to.latitude, v_to.longitude];
 begin
-  select a.* into v_from from delivery.addresses a where a.id = (input ->> 'pickup_address_id')::uuid
-    and exists (select from delivery.usable_addresses u where u.id = a.id);
-  select a.* into v_to from delivery.addresses a where a.id = (input ->> 'dropoff_address_id')::uuid
-    and exists (select from delivery.usable_addresses u where u.id = a.id);
-  v_ends := array[coalesce((input #>> '{pickup,latitude}')::double precision, v_from.latitude),
-    coalesce((input #>> '{pickup,longitude}')::double precision, v_from.longitude),
-    coalesce((input #>> '{dropoff,latitude}')::double precision, v_to.latitude),
-    coalesce((input #>> '{dropoff,longitude}')::double precision, v_to.longitude)];
   if array_position(v_ends, null) is not null or delivery.road_distance_known(v_ends[1], v_ends[2], v_ends[3], v_ends[4]) is not null then
     return null;
   end if;

@@ -2263,7 +2263,8 @@ export interface components {
     /** No driver has this delivery. */ DeliveryHasNoDriverError: { code?: "delivery_has_no_driver"; field?: string; } & components["schemas"]["Error"];
     /** The delivery has an open exception. */ DeliveryHasOpenExceptionError: { code?: "delivery_has_open_exception"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     DeliveryImport: {
-      /** Deliveries that nobody has in hand yet */ cancellable: number; cancelled: number; cancelled_at: string | null;
+      /** Deliveries that nobody has in hand yet, and that are not on their way between warehouses */ cancellable: number; cancelled: number;
+      cancelled_at: string | null;
       cancelled_by: { full_name: string | null; id: string; } | null;
       created_at: string;
       created_by: { full_name: string | null; id: string; } | null;

@@ -81,6 +81,7 @@ const calls: Record<string, { of: string; call: string }> = {
     of: "warehousing.sorting_sessions",
     call: "r, gen_random_uuid()",
   },
+  "delivery.draft_is_lost": { of: "delivery.deliveries", call: "r" },
   "delivery.draft_travels": { of: "delivery.deliveries", call: "r" },
   "delivery.leaves_as_it_is": { of: "delivery.deliveries", call: "r" },
   "warehousing.parcel_is_missing": {

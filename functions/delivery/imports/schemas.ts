@@ -45,7 +45,9 @@ const ImportRow = z.object({
   cancelled_by: Person.nullable(),
   imported: Count,
   cancelled: Count,
-  cancellable: Count.describe("Deliveries that nobody has in hand yet"),
+  cancellable: Count.describe(
+    "Deliveries that nobody has in hand yet, and that are not on their way between warehouses",
+  ),
 }).meta({ id: "DeliveryImport" });
 
 export const ImportsResponse = z.object({ data: z.array(ImportRow), pagination: Pagination });

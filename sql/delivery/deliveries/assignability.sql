@@ -35,8 +35,8 @@ begin
   return d.carrier_type = 'internal' and d.transfer_kind is not distinct from 'single_delivery';
 end $$;
 
--- Facts about a parcel do not depend on the caller: the next six are SECURITY DEFINER functions, each statement names the
--- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
+-- Facts about a parcel do not depend on the caller: the functions down to their grant are SECURITY DEFINER, and each statement
+-- names the caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
 
 -- The operational return that a parcel is on its way back by, or waits in a warehouse for, or whose receipt is expected; null: it is not
 -- sent back, or is back already.
@@ -136,6 +136,19 @@ begin
     and not delivery.is_for_waybill(d);
 end $$;
 
+-- True for a draft whose parcel a waybill has lost, and nobody has put on another since. SECURITY DEFINER, as above.
+-- Fails: forbidden (app.require_tenant).
+create or replace function delivery.draft_is_lost(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(d.tenant_id);
+  return d.status = 'draft' and d.current_warehouse_id is null and exists (
+    select from warehousing.waybill_deliveries b
+    join warehousing.waybill_discrepancies m on m.tenant_id = b.tenant_id and m.waybill_id = b.waybill_id and m.delivery_id = b.delivery_id
+    where b.tenant_id = d.tenant_id and b.delivery_id = d.id and m.status = 'resolved' and m.resolution = 'lost')
+    and not delivery.is_for_waybill(d);
+end $$;
+
 -- True when a delivery that leaves a warehouse is ready for a driver: one completed picking order, all that is
 -- in the parcel reserved for it, and no receipt of it still expected. Of an operational return is reserved what is available of it; what has
 -- become available since is not left behind.
@@ -186,8 +199,8 @@ end $$;
 
 grant execute on function delivery.return_under_way(uuid), delivery.is_sent_back(delivery.deliveries), delivery.returns_under_way(uuid[]),
   delivery.has_unresolved_exception(uuid), delivery.with_unresolved_exception(uuid[]), delivery.leaves_as_it_is(delivery.deliveries),
-  delivery.on_waybill(uuid), delivery.draft_travels(delivery.deliveries), delivery.is_prepared(delivery.deliveries),
-  delivery.has_item_exception_beside(delivery.deliveries) to barid_caller;
+  delivery.on_waybill(uuid), delivery.draft_travels(delivery.deliveries), delivery.draft_is_lost(delivery.deliveries),
+  delivery.is_prepared(delivery.deliveries),  delivery.has_item_exception_beside(delivery.deliveries) to barid_caller;
 
 -- Fails: return_under_way {return_delivery_id}.
 create or replace function delivery.require_no_return(d delivery.deliveries) returns void

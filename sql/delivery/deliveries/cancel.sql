@@ -134,7 +134,7 @@ declare
   v_made record;
 begin
   if not app.has_permission('manage:operations:tenant') then
-    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'cancelled'));
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'cancelled', 'text_key', 'reason_waits_on_its_way'));
   end if;
   update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = waiting.id;

@@ -21,7 +21,7 @@ begin
   if delivery.has_ended(p) then
     perform app.fail('delivery_ended', jsonb_build_object('status', p.status));
   end if;
-  if not app.has_permission('manage:operations:tenant') and delivery.was_picked_up(p) then
+  if not app.has_permission('manage:operations:tenant') and (delivery.was_picked_up(p) or delivery.draft_travels(p)) then
     perform app.fail('delivery_already_picked_up');
   end if;
   select k.word into v_field from jsonb_object_keys(input - '{id,package_field}'::text[]) k (word)

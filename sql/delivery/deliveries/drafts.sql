@@ -90,12 +90,14 @@ begin
 end $$;
 
 -- The terms of a draft after a change, as delivery.delivery_terms reads them, but for its recipient: what is sent replaces what stands, and null
--- takes it away. draft_id names the draft, by which a price knows what it had before.
+-- takes it away. draft_id names the draft, by which a price knows what it had before, and kept has the ends that the change does not name.
 create or replace function delivery.draft_terms(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_sent jsonb := jsonb_strip_nulls(input);
   v_old jsonb;
+  v_kept jsonb := jsonb_build_object('pickup', d.pickup_snapshot || jsonb_build_object('id', d.pickup_address_id),
+    'dropoff', d.dropoff_snapshot || jsonb_build_object('id', d.dropoff_address_id));
   v_end text;
 begin
   v_old := jsonb_strip_nulls(jsonb_build_object('customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
@@ -114,22 +116,27 @@ begin
     if v_sent ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
       v_old := v_old - array[v_end || '_address_id', v_end || '_warehouse_id'];
     end if;
+    if input ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
+      v_kept := v_kept - v_end;
+    end if;
   end loop;
   if v_sent ?| '{customer_id,institution_user_id}' then
     v_old := v_old - '{customer_id,institution_user_id}'::text[];
   end if;
-  return v_old || v_sent || jsonb_build_object('draft_id', d.id,
+  return v_old || v_sent || jsonb_build_object('draft_id', d.id, 'kept', v_kept,
     'delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
 end $$;
 
 -- Changes a draft: what is sent replaces what stands (of the recipient part by part), null takes it away, and the price is worked out anew. Of what is
--- ordered already, and of a draft whose parcel a waybill has on the road, only delivery_correct's words. {id, ...} -> the delivery
--- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.
+-- ordered already, and of a draft whose parcel a waybill has on the road, only delivery_correct's words. Where a waybill has brought it, it is
+-- fetched: from elsewhere nobody would, and its parcel would go back to nobody. {id, ...} -> the delivery
+-- Fails: delivery_not_found, forbidden, delivery_already_ordered (it is fetched where it lies), what delivery_create and delivery_correct fail with.
 create or replace function delivery.delivery_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
   v_terms jsonb;
+  t delivery.deliveries;
 begin
   if not delivery.draft_changes(d) then
     return delivery.delivery_correct(d, input);
@@ -139,7 +146,12 @@ begin
   if jsonb_strip_nulls(input) ? 'recipient' then
     v_terms := v_terms || jsonb_build_object('recipient', delivery.recipient_corrected(d.recipient, input -> 'recipient'));
   end if;
-  perform delivery.delivery_rewrite(d, delivery.delivery_terms(v_terms), v_terms);
+  t := delivery.delivery_terms(v_terms);
+  if t.pickup_address_id <> d.pickup_address_id and (delivery.waiting_on_its_way(d)).id is not null then
+    perform app.fail('delivery_already_ordered', jsonb_build_object('field', case when v_terms ? 'pickup_address_id' then 'pickup_address_id'
+      when v_terms ? 'pickup_warehouse_id' then 'pickup_warehouse_id' else 'pickup' end, 'text_key', 'reason_draft_lies_elsewhere'));
+  end if;
+  perform delivery.delivery_rewrite(d, t, v_terms);
   return delivery.delivery_created_to_json(d.id);
 end $$;
 

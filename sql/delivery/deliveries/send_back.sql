@@ -78,7 +78,8 @@ begin
   end if;
 end $$;
 
--- Refuses a move of a draft whose parcel a waybill has on the road: it follows its parcel, and can be moved where that arrives.
+-- Refuses a move of a draft whose parcel a waybill has on the road: it follows its parcel, and can be moved where that arrives. One whose parcel
+-- was lost can only be cancelled.
 -- Fails: invalid_status_transition, with the transfer for those who see it.
 create or replace function delivery.require_draft_here(d delivery.deliveries, target text) returns void
 language plpgsql stable set search_path = '' as $$
@@ -86,6 +87,8 @@ begin
   if delivery.draft_travels(d) then
     perform app.fail('invalid_status_transition', coalesce(delivery.transfer_under_way(d), '{"text_key": "reason_draft_on_transfer"}')
       || jsonb_build_object('from', d.status, 'to', target));
+  elsif target <> 'cancelled' and delivery.draft_is_lost(d) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', target, 'text_key', 'reason_draft_lost'));
   end if;
 end $$;
 

@@ -88,8 +88,9 @@ end $$;
 
 -- draft -> pending: the order is given and paid for, if it could be given now. {id} -> the delivery
 -- An owner's return stays a draft where the office approves returns: it is requested. Ordered by the office, it is approved, as it was asked
--- for. What a waybill made of a piece of inventory stays a draft, whatever became of the waybill.
--- Fails: delivery_not_found, forbidden, invalid_status_transition (also with its parcel on the road), delivery_is_for_waybill,
+-- for. What a waybill made of a piece of inventory stays a draft, whatever became of the waybill. What a waybill has brought to where it goes has
+-- arrived there once it is ordered, as an order has: it ends, or waits for who takes its cash.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition (also with its parcel on the road, or given up as lost), delivery_is_for_waybill,
 -- delivery_goes_in_legs, return_request_pending, what delivery.draft_ordered fails with, insufficient_wallet_balance.
 create or replace function delivery.delivery_submit(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -97,6 +98,7 @@ declare
   d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
   v_asked boolean := false;
   v_asks boolean := false;
+  v_arrived boolean;
 begin
   perform delivery.require_owner(d);
   if d.parent_id is not null then
@@ -114,6 +116,8 @@ begin
       perform app.fail('return_request_pending');
     end if;
   end if;
+  v_arrived := d.delivery_flow = 'standard' and d.transfer_kind is null and d.current_warehouse_id is not distinct from d.dropoff_warehouse_id
+    and (delivery.waiting_on_its_way(d)).id is not null;
   -- A return that the office approves was agreed when it was asked for.
   if not v_asked then
     d := delivery.draft_ordered(d);
@@ -127,6 +131,10 @@ begin
     perform delivery.return_request_ask(d.id);
   else
     perform delivery.delivery_confirm(d);
+  end if;
+  if v_arrived then
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id;
+    perform warehousing.transfer_arrives(d.id);
   end if;
   return delivery.delivery_created_to_json(d.id);
 end $$;

@@ -63,8 +63,9 @@ begin
 end $$;
 
 -- The address of one end: one that exists, a place that is written down as an address of the owner, or where a
--- warehouse stands; of a return also an end of what it brings back.
--- {<end>_address_id | <end> {latitude, longitude, full_address?, ...} | <end>_warehouse_id, original_delivery_id?}
+-- warehouse stands; of a return also an end of what it brings back. An end of a draft that its change does not name stands (kept: its snapshot),
+-- also where the caller could not choose it.
+-- {<end>_address_id | <end> {latitude, longitude, full_address?, ...} | <end>_warehouse_id, original_delivery_id?, kept? {<end>}}
 -- Fails: address_not_found, warehouse_not_found, delivery_place_required.
 create or replace function delivery.delivery_place(input jsonb, place text, owner uuid) returns delivery.addresses
 language plpgsql set search_path = '' as $$
@@ -72,8 +73,13 @@ declare
   v_at jsonb := input -> place;
   v_id uuid := (input ->> (place || '_address_id'))::uuid;
   v_warehouse uuid := (input ->> (place || '_warehouse_id'))::uuid;
+  v_kept jsonb := nullif(input -> 'kept' -> place, 'null');
   v_address delivery.addresses;
 begin
+  if v_kept is not null then
+    return jsonb_populate_record(null::delivery.addresses,
+      coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = (v_kept ->> 'id')::uuid), v_kept));
+  end if;
   if v_warehouse is not null then
     select w.address_id into v_warehouse from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null;
     if not found then
@@ -247,8 +253,10 @@ begin
   d.pickup_zone_id := v_from.zone_id;
   d.dropoff_address_id := v_to.id;
   d.dropoff_zone_id := v_to.zone_id;
-  d.pickup_snapshot := coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = v_from.id), delivery.original_place(input, v_from.id));
-  d.dropoff_snapshot := coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = v_to.id), delivery.original_place(input, v_to.id));
+  d.pickup_snapshot := coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = v_from.id), delivery.original_place(input, v_from.id),
+    input -> 'kept' -> 'pickup');
+  d.dropoff_snapshot := coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = v_to.id), delivery.original_place(input, v_to.id),
+    input -> 'kept' -> 'dropoff');
   d.pickup_warehouse_id := (input ->> 'pickup_warehouse_id')::uuid;
   d.dropoff_warehouse_id := coalesce((input ->> 'dropoff_warehouse_id')::uuid,
     case input ->> 'delivery_flow' when 'customer_return' then delivery.return_ends_in((input ->> 'original_delivery_id')::uuid, v_to.id) end);

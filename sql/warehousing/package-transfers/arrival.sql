@@ -10,7 +10,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_family uuid[] := array(select d.id from delivery.deliveries d
     where d.tenant_id = v_tenant and (d.id = any (parcels) or d.parent_id = any (parcels)));
-  -- That of a piece of inventory stays what its waybill was for.
+  -- Not those of pieces of inventory, which stay what their waybill was for.
   v_drafts uuid[] := array(select d.id from delivery.deliveries d
     where d.tenant_id = v_tenant and d.id = any (parcels) and d.status = 'draft' and not delivery.is_for_waybill(d));
   v_here delivery.addresses;
@@ -37,8 +37,9 @@ begin
     pickup_address_id = case when e.ends then d.pickup_address_id else v_here.id end,
     pickup_snapshot = case when e.ends then d.pickup_snapshot else v_snapshot end,
     pickup_zone_id = case when e.ends then d.pickup_zone_id else v_here.zone_id end,
-    -- Parcels that continue from here do not end here.
-    dropoff_warehouse_id = case when e.ends then warehouse else nullif(delivery.ends_in(d), warehouse) end,
+    -- Parcels that continue from here do not end here; a draft binds nobody yet, and goes where it says.
+    dropoff_warehouse_id = case when e.ends then warehouse when d.status = 'draft' then delivery.ends_in(d)
+      else nullif(delivery.ends_in(d), warehouse) end,
     transfer_kind = null, ordered_to_warehouse_id = null
   from (
     select x.id, (delivery.ends_in(x) is not distinct from warehouse
@@ -49,16 +50,23 @@ begin
       and ((x.id = any (parcels) and x.delivery_flow <> 'pnd_parent') or (x.parent_id = any (parcels) and x.delivery_flow = 'pnd_outbound'))
   ) e
   where d.tenant_id = v_tenant and d.id = e.id and (d.status = 'in_transit' or d.id = any (v_drafts));
-  -- A staged parcel has what transfers on paper recorded in itself, not in its legs.
-  update delivery.deliveries p set dropoff_warehouse_id = delivery.ends_in(p), transfer_kind = null, ordered_to_warehouse_id = null
-  where p.tenant_id = v_tenant and p.delivery_flow = 'pnd_parent' and p.transfer_kind is not null and p.dropoff_warehouse_id = warehouse
-    and p.id = any (array(select delivery.parcel_of(f) from delivery.deliveries f where f.tenant_id = v_tenant and f.id = any (v_family)));
+  perform warehousing.transfers_on_paper_end(array(
+    select delivery.parcel_of(f) from delivery.deliveries f where f.tenant_id = v_tenant and f.id = any (v_family)), warehouse);
   -- Goods that a customer sent back, or that came back to their store, end here as goods, not as a parcel: staff unpack them.
   perform warehousing.receipt_open(d, warehouse, 'inbound') from delivery.deliveries d
   where d.tenant_id = v_tenant and d.id = any (parcels) and d.delivery_flow = 'customer_return' and d.status = 'delivered'
     and exists (select from warehousing.goods_sent_back(d));
   perform delivery.parcel_at(d.id, null) from delivery.deliveries d
   where d.tenant_id = v_tenant and d.id = any (parcels) and d.status = 'delivered' and warehousing.brings_goods_back(d);
+end $$;
+
+-- A staged parcel has what transfers on paper recorded in itself, not in its legs: that is done with once it is there, by any way.
+create or replace function warehousing.transfers_on_paper_end(parcels uuid[], warehouse uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update delivery.deliveries p set dropoff_warehouse_id = delivery.ends_in(p), transfer_kind = null, ordered_to_warehouse_id = null
+  where p.tenant_id = app.tenant_id() and p.id = any (parcels) and p.delivery_flow = 'pnd_parent' and p.transfer_kind is not null
+    and p.dropoff_warehouse_id = warehouse;
 end $$;
 
 -- True when the warehouse a delivery is brought to is where its order ends, and nothing is to be collected there.

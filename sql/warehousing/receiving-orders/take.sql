@@ -213,6 +213,7 @@ declare
   v_continues boolean := d.status in ('picked_up', 'in_transit', 'failed') and not v_goods
     and (d.delivery_flow = 'standard' and d.order_id is not null or delivery.stops_at(d, r.warehouse_id));
 begin
+  perform warehousing.transfers_on_paper_end(array[delivery.parcel_of(d)], r.warehouse_id);
   if r.source = 'inbound' then
     perform delivery.parcel_at(delivery.parcel_of(d), case when not v_goods then r.warehouse_id end);
     -- It brought a parcel back here.

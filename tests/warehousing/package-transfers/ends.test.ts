@@ -1,7 +1,7 @@
 /** How the way of a transferred package ends: on paper nothing changes, with a driver it continues from the other warehouse. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
-import { assign, checkAll, move, moves } from "../../support/deliveries.ts";
+import { assign, checkAll, move, moves, newDelivery } from "../../support/deliveries.ts";
 import { sql } from "../../support/db.ts";
 import { newPackage, newStagedPackage, newYard, whereIs } from "../../support/packages.ts";
 import { newTransferring, type Transferring } from "../../support/package-transfers.ts";
@@ -78,6 +78,26 @@ describe("on paper", () => {
     expect(await back.step(await back.onTheRoad(parent.id), "receive")).toSucceed(200);
     const third = waybillSteps(tenant, { ...yard, there: (await newYard(tenant)).there });
     expect(await third.create({ delivery_ids: [parent.id] })).toSucceed(201);
+    await checkAll(tenant);
+  });
+
+  test("a staged parcel that its first driver has brought there may travel anywhere", async () => {
+    const parent = await newDelivery(yard, { staged: true, warehouse_id: yard.warehouse });
+    const onPaperHere = body("system_only", {
+      source_warehouse_id: yard.there,
+      destination_warehouse_id: yard.warehouse,
+      package_barcodes: [parent.barcode],
+    });
+    expect(await post(onPaperHere)).toSucceed(201);
+    await assign(tenant, parent.legs[0].id);
+    await moves(tenant.driver, parent.legs[0].id, "pickup", "depart", "complete");
+    expect(await whereIs(parent.id)).toMatchObject({ at: yard.warehouse, to: null });
+    const { onTheRoad, step } = waybillSteps(tenant, yard);
+    expect(await step(await onTheRoad(parent.id), "receive")).toSucceed(200);
+    const further = { warehouse: yard.there, there: (await newYard(tenant)).there };
+    expect(
+      await waybillSteps(tenant, { ...yard, ...further }).create({ delivery_ids: [parent.id] }),
+    ).toSucceed(201);
     await checkAll(tenant);
   });
 

@@ -36,6 +36,11 @@ export interface Database {
   check(): Promise<void>;
   /** The same caller without the request's Idempotency-Key, for the later steps of a longer call. */
   withoutKey(): Database;
+  /**
+   * The same caller for what is read before the call that does the work: whatever version the row has, without the request's
+   * Idempotency-Key, and so that the work is not begun for a client who has left meanwhile.
+   */
+  ahead(): Database;
   /** The same caller, who gets the answer that is remembered under the request's Idempotency-Key: any call without one is refused. */
   replayOnly(): Database;
   /** The side results of the calls so far. */
@@ -85,6 +90,7 @@ export function openDatabase(
     work: string,
     input: unknown,
     key?: string,
+    begins = kind !== "check",
   ) => {
     seen.asked = true;
     const sent = key === undefined ? claims : { ...claims, idempotency_key: key };
@@ -95,7 +101,7 @@ export function openDatabase(
       // A refusal carries the tenant's language as an answer does.
       if (error instanceof AppError && error.language) seen.language = error.language;
       throw error;
-    }).finally(() => begun ||= kind !== "check");
+    }).finally(() => begun ||= begins);
     if (claims.api_key_hash) acceptKey(claims.api_key_hash);
     seen.language = answer.language;
     seen.tenant = answer.tenant;
@@ -118,6 +124,15 @@ export function openDatabase(
       ask(rule, "read", statement, params) as Promise<T>,
     check: async () => void await ask(rule, "check", "", null),
     withoutKey: () => database(rule),
+    ahead: () => {
+      const { version: _, replay_only: __, ...entry } = rule;
+      const reads = { ...entry, reads_only: true };
+      return {
+        ...database(reads),
+        call: <T>(core: string, input: Record<string, unknown> = {}) =>
+          ask(reads, "call", coreName(core), input, undefined, false) as Promise<T>,
+      };
+    },
     replayOnly: () => database({ ...rule, replay_only: true }, key),
   });
   return database(rule, idempotencyKey);

@@ -20,7 +20,7 @@ export async function measureFirst(
   measure: Measure | undefined = measureByRoad,
 ): Promise<void> {
   if (!measure) return;
-  const missing = await db.withoutKey().call<Way | Way[] | null>(core, input);
+  const missing = await db.ahead().call<Way | Way[] | null>(core, input);
   const ways = Array.isArray(missing) ? missing : missing ? [missing] : [];
   const measured = await Promise.allSettled(ways.map(async (way) => {
     const { distance_km } = await measure(way.from, way.to);

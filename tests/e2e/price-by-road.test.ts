@@ -245,6 +245,23 @@ describe("by road as well, where nobody asked for the price first,", () => {
     expect(asks()).toBe(2);
   });
 
+  test("and a change that is repeated with its key gets its first answer, whatever the tag is now", async () => {
+    const way = await newWay();
+    const draft = await draftOf(way);
+    const at = `${stack.apiUrl}/delivery/deliveries/${draft.id}`;
+    const tag = (await fetch(at, { headers })).headers.get("etag")!;
+    const change = () =>
+      fetch(at, {
+        method: "PATCH",
+        headers: { ...headers, "if-match": tag, "idempotency-key": `once-${draft.id}` },
+        body: JSON.stringify({ dropoff_address_id: way[2] }),
+      });
+    const [first, again] = [await change(), await change()];
+    expect([first.status, again.status]).toEqual([200, 200]);
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    expect(await again.json()).toEqual(await first.json());
+  });
+
   test("is the price of a draft that takes another service", async () => {
     service.answer = () => ({ status: 503 });
     const draft = await draftOf(await newWay());

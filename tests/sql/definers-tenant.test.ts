@@ -81,6 +81,8 @@ const calls: Record<string, { of: string; call: string }> = {
     of: "warehousing.sorting_sessions",
     call: "r, gen_random_uuid()",
   },
+  "delivery.is_of_store": { of: "delivery.deliveries", call: "r" },
+  "money.fee_refund_owed_end": { of: "delivery.deliveries", call: "r, now()" },
   "delivery.draft_is_lost": { of: "delivery.deliveries", call: "r" },
   "delivery.draft_travels": { of: "delivery.deliveries", call: "r" },
   "delivery.leaves_as_it_is": { of: "delivery.deliveries", call: "r" },

@@ -152,6 +152,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_notice jsonb;
 begin
+  perform app.require_tenant(d.tenant_id);
   with ended as (
     update money.payments p set refund_owed_at = null
     where p.tenant_id = v_tenant and p.delivery_id in (d.id, d.parent_id, d.original_delivery_id) and p.refund_owed_at = p_said_at

@@ -170,7 +170,8 @@ end $$;
 grant execute on function delivery.is_of_order(uuid) to barid_caller;
 
 -- True for a delivery that is a store's and not its customer's: one of an order, and a return that its office ordered or that began at the
--- door, of what such a delivery brought, also by way of other returns. What customers order back is theirs. SECURITY DEFINER: as above.
+-- door, of what such a delivery brought, also by way of other returns. What customers order back is theirs, also where it is given back to
+-- them. SECURITY DEFINER: as above.
 -- Fails: forbidden (app.require_tenant).
 create or replace function delivery.is_of_store(d delivery.deliveries) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
@@ -181,11 +182,12 @@ begin
   end if;
   return exists (
     with recursive original as (
-      select o.id, o.order_id, o.original_delivery_id from delivery.deliveries o
+      select o.id, o.order_id, o.original_delivery_id, o.delivery_flow, o.made_at_door from delivery.deliveries o
       where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id
       union all
-      select o.id, o.order_id, o.original_delivery_id from original r
+      select o.id, o.order_id, o.original_delivery_id, o.delivery_flow, o.made_at_door from original r
       join delivery.deliveries o on o.tenant_id = d.tenant_id and o.id = r.original_delivery_id
+      where r.delivery_flow <> 'customer_return' or r.made_at_door
     )
     select from original r where r.order_id is not null);
 end $$;

@@ -48,7 +48,7 @@ begin
     if exists (select from delivery.assignments a
         where a.tenant_id = v_tenant and a.vehicle_id = v_vehicle.id and a.driver_id <> v_driver.user_id
           and a.status in ('pending', 'assigned', 'accepted')) then
-      perform app.fail('driver_vehicle_taken', '{"field": "vehicle_id"}');
+      perform app.fail('driver_vehicle_taken', '{"field": "vehicle_id", "text_key": "vehicle_loaded"}');
     end if;
   end if;
   if input ? 'vehicle_id' and input ->> 'vehicle_id' is null and v_driver.capacity_used > 0 then
@@ -195,7 +195,7 @@ begin
   select sum(a.units) into v_loaded from delivery.assignments a
   where a.tenant_id = app.tenant_id() and a.vehicle_id = v_id and a.status in ('pending', 'assigned', 'accepted');
   if (v_driven or v_loaded is not null) and input ->> 'is_active' = 'false' then
-    perform app.fail('vehicle_in_use');
+    perform app.fail('vehicle_in_use', case when v_driven then '{}' else '{"text_key": "vehicle_loaded"}' end::jsonb);
   end if;
   if (input ->> 'unit_capacity')::numeric < greatest(v_used, v_loaded) then
     perform app.fail('insufficient_vehicle_capacity', '{"field": "unit_capacity"}');

@@ -31,7 +31,7 @@ begin
   -- Back from its door, and to be received: from there a leg sets out again, and its parcel with it.
   v_awaited := array(
     select f.id from warehousing.receiving_orders r
-    join delivery.deliveries l on l.tenant_id = r.tenant_id and l.id = r.delivery_id and l.status = 'returned'
+    join delivery.deliveries l on l.tenant_id = r.tenant_id and l.id = r.delivery_id and l.status = 'returned' and l.parent_id is not null
     cross join unnest(array[l.id, l.parent_id]) f (id)
     where r.tenant_id = tenant and r.status = 'pending' and f.id is not null);
   v_ids := array(

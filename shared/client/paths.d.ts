@@ -1411,7 +1411,7 @@ export interface components {
     /** This API key has expired. Another one has to be made. */ ApiKeyExpiredError: { code?: "api_key_expired"; } & components["schemas"]["Error"];
     /** {field} is not in the future. */ ApiKeyExpiryPastError: { code?: "api_key_expiry_past"; field?: string; } & components["schemas"]["Error"];
     /** {field} is more than a year away. A key ends within a year. */ ApiKeyExpiryTooFarError: { code?: "api_key_expiry_too_far"; field?: string; } & components["schemas"]["Error"];
-    /** You have {max} API keys already. End one that is not used any more. */ ApiKeyLimitReachedError: { code?: "api_key_limit_reached"; max?: string; } & components["schemas"]["Error"];
+    /** You have {max} API keys already. End one that is not used any more. */ ApiKeyLimitReachedError: { code?: "api_key_limit_reached"; max?: number; } & components["schemas"]["Error"];
     /** A person does this: an API key may neither make keys or people, nor move money by itself. */ ApiKeyNotAPersonError: { code?: "api_key_not_a_person"; } & components["schemas"]["Error"];
     /** The API key was not found. */ ApiKeyNotFoundError: { code?: "api_key_not_found"; } & components["schemas"]["Error"];
     /** This API key was revoked. Another one has to be made. */ ApiKeyRevokedError: { code?: "api_key_revoked"; } & components["schemas"]["Error"];
@@ -2334,7 +2334,7 @@ export interface components {
     DeliveryPerson: { full_name: string | null; id: string; phone: string | null; };
     /** Say where the parcel is picked up and delivered: {field} is missing. */ DeliveryPlaceRequiredError: { code?: "delivery_place_required"; field?: string; } & components["schemas"]["Error"];
     /** Some of these deliveries are postponed to another day. */ DeliveryPostponedError: { code?: "delivery_postponed"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
-    /** The price is {price_after} {currency} now; the draft says {price_before}. Look at the new price: a change of the draft takes it, then submit it again. */ DeliveryPriceChangedError: { code?: "delivery_price_changed"; currency?: string; price_after?: string; price_before?: string; } & components["schemas"]["Error"];
+    /** The price is {price_after} {currency} now; the draft says {price_before}. Look at the new price: a change of the draft takes it, then submit it again. */ DeliveryPriceChangedError: { code?: "delivery_price_changed"; currency?: string; price_after?: number; price_before?: number; } & components["schemas"]["Error"];
     /** A proof is missing: {missing}. */ DeliveryProofRequiredError: { code?: "delivery_proof_required"; field?: string; missing?: string[]; stage?: string; } & components["schemas"]["Error"];
     /** Choose a delivery service: no default is configured. */ DeliveryServiceIdRequiredError: { code?: "delivery_service_id_required"; field?: string; } & components["schemas"]["Error"];
     /** The service cannot be deleted or switched off while settings name it. */ DeliveryServiceInUseBySettingsError: { code?: "delivery_service_in_use_by_settings"; setting_references?: unknown[]; } & components["schemas"]["Error"];
@@ -2458,7 +2458,7 @@ export interface components {
       /** Stable name of the refusal, for programs */ error_key: string; /** Text of the refusal, in the language asked for */ error_message: string;
       item_id: string; manifest_id: string | null; manifest_number: string | null; manifest_status: string | null;
     };
-    /** {field} is larger than what is kept: at most {bytes_max} bytes. */ FieldTooLargeError: { bytes_max?: string; code?: "field_too_large"; field?: string; } & components["schemas"]["Error"];
+    /** {field} is larger than what is kept: at most {bytes_max} bytes. */ FieldTooLargeError: { bytes_max?: number; code?: "field_too_large"; field?: string; } & components["schemas"]["Error"];
     /** You are not allowed to do this. */ ForbiddenError: { code?: "forbidden"; field?: string; } & components["schemas"]["Error"];
     ForeseenAssignment: {
       assigned_delivery_id?: string; code?: string; delivery_id: string; message?: string; missing_zones?: string[]; ok: boolean;
@@ -2535,7 +2535,7 @@ export interface components {
     /** This institution does not exist. */ InstitutionNotFoundError: { code?: "institution_not_found"; } & components["schemas"]["Error"];
     /** The desk holds {held} {currency}, less than the amount. */ InsufficientDeskCashError: { code?: "insufficient_desk_cash"; currency?: string; held?: number; } & components["schemas"]["Error"];
     /** Your role does not allow this. */ InsufficientPermissionsError: { code?: "insufficient_permissions"; } & components["schemas"]["Error"];
-    /** There is not enough available stock. */ InsufficientStockError: { available?: number; code?: "insufficient_stock"; field?: string; item_id?: string; item_name?: string; requested?: string; variant_id?: string | null; } & components["schemas"]["Error"];
+    /** There is not enough available stock. */ InsufficientStockError: { available?: number; code?: "insufficient_stock"; field?: string; item_id?: string; item_name?: string; requested?: number; variant_id?: string | null; } & components["schemas"]["Error"];
     /** The vehicle cannot hold what the driver carries. */ InsufficientVehicleCapacityError: { capacity?: number | null; code?: "insufficient_vehicle_capacity"; delivery_ids?: string[]; field?: string; used?: number; } & components["schemas"]["Error"];
     /** The wallet balance is not enough. */ InsufficientWalletBalanceError: { available?: number; balance?: number; code?: "insufficient_wallet_balance"; currency?: string; required?: number; } & components["schemas"]["Error"];
     /** Something went wrong on our side. Please try again. */ InternalServerErrorError: { code?: "internal_server_error"; } & components["schemas"]["Error"];
@@ -2643,7 +2643,7 @@ export interface components {
     /** This item is on no manifest. If its parcel is here, open an exception with the barcode. */ ItemNotFoundError: { code?: "item_not_found"; } & components["schemas"]["Error"];
     /** The item is not stored in this bin. */ ItemNotInBinError: { code?: "item_not_in_bin"; field?: string; item_id?: string; } & components["schemas"]["Error"];
     /** This item is part of a package and moves only with it. */ ItemOfParcelError: { code?: "item_of_parcel"; field?: string; item_id?: string; } & components["schemas"]["Error"];
-    /** The prices of the items must stand on all of them and add up to {cod_amount}; they are {items_total}. */ ItemPricesNotCodError: { cod_amount?: number; code?: "item_prices_not_cod"; field?: string; items_total?: string; } & components["schemas"]["Error"];
+    /** The prices of the items must stand on all of them and add up to {cod_amount}; they are {items_total}. */ ItemPricesNotCodError: { cod_amount?: number; code?: "item_prices_not_cod"; field?: string; items_total?: number; } & components["schemas"]["Error"];
     /** The items have no prices that hold: agree on an amount for the kept items first. */ ItemPricesRequiredError: { code?: "item_prices_required"; field?: string; } & components["schemas"]["Error"];
     ItemReceipt: {
       manifests: {

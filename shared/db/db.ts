@@ -40,7 +40,7 @@ export interface Database {
    * The same caller for what is read before the call that does the work: whatever version the row has, without the request's
    * Idempotency-Key, and so that the work is not begun for a client who has left meanwhile.
    */
-  ahead(): Database;
+  ahead(): Pick<Database, "call">;
   /** The same caller, who gets the answer that is remembered under the request's Idempotency-Key: any call without one is refused. */
   replayOnly(): Database;
   /** The side results of the calls so far. */
@@ -128,7 +128,6 @@ export function openDatabase(
       const { version: _, replay_only: __, ...entry } = rule;
       const reads = { ...entry, reads_only: true };
       return {
-        ...database(reads),
         call: <T>(core: string, input: Record<string, unknown> = {}) =>
           ask(reads, "call", coreName(core), input, undefined, false) as Promise<T>,
       };

@@ -188,3 +188,19 @@ describe("the reference", () => {
     })).toEqual([]);
   });
 });
+
+test.each([
+  ["delivery", "FieldTooLargeError", ["bytes_max"]],
+  ["delivery", "DeliveryPriceChangedError", ["price_before", "price_after"]],
+  ["delivery", "ItemPricesNotCodError", ["cod_amount", "items_total"]],
+  ["storefront", "InsufficientStockError", ["requested", "available"]],
+  ["tenants", "ApiKeyLimitReachedError", ["max"]],
+])("of %s: %s says that %j are numbers, as they are answered", (slug, name, fields) => {
+  const schemas = documents.get(slug)!.components.schemas as Record<
+    string,
+    { properties: Record<string, unknown> }
+  >;
+  for (const field of fields) {
+    expect(schemas[name]!.properties[field], field).toEqual({ type: "number" });
+  }
+});

@@ -97,6 +97,31 @@ begin
     where a.tenant_id = app.tenant_id() and a.id = any (rejected) and a.status = 'rejected' and a.driver_id = app.user_id()));
 end $$;
 
+-- The vehicle in which a driver has a parcel again that was in the vehicle `before`: that one while other deliveries of theirs are in it, else the
+-- one they have. A driver without one gets `before`, if it is in use and neither another driver's nor holds deliveries of one. The driver is
+-- locked by the caller. Locks: that vehicle.
+create or replace function delivery.vehicle_again(driver uuid, before uuid) returns uuid
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_own uuid;
+  v_active boolean;
+begin
+  select d.vehicle_id into v_own from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = driver;
+  if before is null or before = v_own then
+    return v_own;
+  elsif exists (select from delivery.assignments a
+      where a.tenant_id = v_tenant and a.vehicle_id = before and a.driver_id = driver and a.status in ('pending', 'assigned', 'accepted')) then
+    return before;
+  elsif v_own is not null then
+    return v_own;
+  end if;
+  select v.is_active into v_active from delivery.vehicles v where v.tenant_id = v_tenant and v.id = before for no key update;
+  return case when v_active and not exists (select from delivery.drivers d where d.tenant_id = v_tenant and d.vehicle_id = before)
+    and not exists (select from delivery.assignments a
+      where a.tenant_id = v_tenant and a.vehicle_id = before and a.status in ('pending', 'assigned', 'accepted')) then before end;
+end $$;
+
 -- Gives parcels of handovers that have ended before they were confirmed back to those who have them in hand: an assignment that needs no
 -- answer, a notification and an event each. The deliveries and both drivers are locked by the caller.
 create or replace function delivery.handovers_undo(ended uuid[]) returns void
@@ -105,11 +130,19 @@ declare
   v_tenant uuid := app.tenant_id();
   v_events jsonb;
 begin
+  -- In the order of their ids those that delivery.vehicle_again may lock.
+  perform from delivery.vehicles v
+  where v.tenant_id = v_tenant and v.id in (
+    select f.vehicle_id from delivery.assignments a
+    join delivery.assignments f on f.tenant_id = a.tenant_id and f.id = a.handed_over_from
+    join delivery.drivers d on d.tenant_id = f.tenant_id and d.user_id = f.driver_id and d.vehicle_id is null
+    where a.tenant_id = v_tenant and a.id = any (ended))
+  order by v.id for no key update;
   with back as (
     insert into delivery.assignments (tenant_id, delivery_id, driver_id, vehicle_id, status, sequence_number, units, notes, assigned_by,
       responded_at, estimated_pickup_time, estimated_delivery_time)
-    select v_tenant, a.delivery_id, f.driver_id, f.vehicle_id, 'accepted', f.sequence_number, a.units, f.notes, a.assigned_by, clock_timestamp(),
-      f.estimated_pickup_time, f.estimated_delivery_time
+    select v_tenant, a.delivery_id, f.driver_id, delivery.vehicle_again(f.driver_id, f.vehicle_id), 'accepted', f.sequence_number, a.units, f.notes,
+      a.assigned_by, clock_timestamp(), f.estimated_pickup_time, f.estimated_delivery_time
     from delivery.assignments a
     join delivery.assignments f on f.tenant_id = a.tenant_id and f.id = a.handed_over_from
     where a.tenant_id = v_tenant and a.id = any (ended) and a.status in ('rejected', 'returned')
@@ -131,8 +164,8 @@ end $$;
 
 grant execute on function delivery.lock_answering_drivers(uuid, uuid), delivery.assignments_restore(uuid[]) to barid_caller;
 
--- Nobody calls it but other functions.
-revoke execute on function delivery.handovers_undo(uuid[]) from barid_caller;
+-- Nobody calls these but other functions.
+revoke execute on function delivery.handovers_undo(uuid[]), delivery.vehicle_again(uuid, uuid) from barid_caller;
 
 -- Ends live assignments: deliveries that nobody has picked up wait for a driver again, those on the road keep their status. Who never had the
 -- parcel, nor confirmed a handover of it, reads it no more.

@@ -147,7 +147,8 @@ begin
     v_terms := v_terms || jsonb_build_object('recipient', delivery.recipient_corrected(d.recipient, input -> 'recipient'));
   end if;
   t := delivery.delivery_terms(v_terms);
-  if t.pickup_address_id <> d.pickup_address_id and (delivery.waiting_on_its_way(d)).id is not null then
+  if (t.pickup_address_id, t.pickup_warehouse_id) is distinct from (d.pickup_address_id, d.pickup_warehouse_id)
+      and (delivery.waiting_on_its_way(d)).id is not null then
     perform app.fail('delivery_already_ordered', jsonb_build_object('field', case when v_terms ? 'pickup_address_id' then 'pickup_address_id'
       when v_terms ? 'pickup_warehouse_id' then 'pickup_warehouse_id' else 'pickup' end, 'text_key', 'reason_draft_lies_elsewhere'));
   end if;

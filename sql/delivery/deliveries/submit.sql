@@ -24,6 +24,15 @@ begin
   return case when d.delivery_service_id = (input ->> 'delivery_service_id')::uuid then delivery.draft_km(d, from_address, to_address) end;
 end $$;
 
+-- Where the way begins that the price of a draft d is for, fetched at an address: where it was ordered from, as long as it is fetched where a waybill
+-- has brought it.
+create or replace function delivery.draft_priced_from(d delivery.deliveries, from_address delivery.addresses) returns delivery.addresses
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when d.ordered_from_snapshot is not null and from_address.id = d.pickup_address_id
+    then jsonb_populate_record(from_address, d.ordered_from_snapshot - 'id') else from_address end;
+end $$;
+
 -- Refuses a draft for somebody who is gone, or through a warehouse that stages nothing. What a person sends back is theirs all the same.
 -- SECURITY DEFINER: who submits a draft that the office made sees neither its other person nor each warehouse.
 -- Fails: customer_not_found, warehouse_not_found, forbidden (app.require_tenant).
@@ -78,7 +87,7 @@ begin
   t.dropoff_zone_id := v_to.zone_id;
   t := delivery.delivery_priced(t, jsonb_strip_nulls(jsonb_build_object('delivery_service_id', d.delivery_service_id,
     'unit_size', case d.unit_size_source when 'unit_size' then d.unit_size end, 'package', d.package_details,
-    'agreed_km', delivery.draft_km(d, v_from, v_to))), v_from, v_to);
+    'agreed_km', delivery.draft_km(d, v_from, v_to))), delivery.draft_priced_from(d, v_from), v_to);
   if (t.delivery_fee, t.currency) is distinct from (d.delivery_fee, d.currency) then
     perform app.fail('delivery_price_changed', jsonb_build_object('price_before', d.delivery_fee, 'price_after', t.delivery_fee,
       'currency', t.currency));
@@ -133,6 +142,8 @@ begin
     perform delivery.delivery_confirm(d);
   end if;
   if v_arrived then
+    -- One that was drafted for it would take it on.
+    perform warehousing.waybill_remove_delivery(d.id);
     update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id;
     perform warehousing.transfer_arrives(d.id);
   end if;

@@ -276,7 +276,7 @@ begin
   d.delivery_flow := coalesce(input ->> 'delivery_flow', 'standard');
   d.created_by := app.user_id();
   return delivery.delivery_priced(d, input || jsonb_build_object('agreed_km',
-    delivery.draft_km_kept(v_draft, input, v_from, v_to)), v_from, v_to);
+    delivery.draft_km_kept(v_draft, input, v_from, v_to)), delivery.draft_priced_from(v_draft, v_from), v_to);
 end $$;
 
 -- The same with its service and the price of POST /delivery/price. What an order is delivered with was agreed when it

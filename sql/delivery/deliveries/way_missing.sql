@@ -52,5 +52,9 @@ begin
       or delivery.draft_km_kept(d, v_terms, delivery.place_known(v_terms, 'pickup'), delivery.place_known(v_terms, 'dropoff')) is not null then
     return null;
   end if;
+  -- As delivery.draft_priced_from: the price is for the way from where it was ordered.
+  if d.ordered_from_snapshot is not null and v_terms -> 'kept' ? 'pickup' then
+    v_terms := jsonb_set(v_terms, '{kept,pickup}', d.ordered_from_snapshot - 'id');
+  end if;
   return delivery.road_distance_missing(v_terms);
 end $$;

@@ -102,7 +102,7 @@ begin
   select d.vehicle_id into vehicle from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = driver for no key update;
   -- Deliveries that were assigned while this waited are not held, and stay.
   assignment_ids := array(select a.id from delivery.assignments a
-    where a.tenant_id = v_tenant and a.driver_id = driver and a.vehicle_id = vehicle and a.delivery_id = any (v_held)
+    where a.tenant_id = v_tenant and a.driver_id = driver and a.vehicle_id is not distinct from vehicle and a.delivery_id = any (v_held)
       and a.status in ('pending', 'assigned', 'accepted'));
 end $$;
 

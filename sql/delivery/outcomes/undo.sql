@@ -228,8 +228,8 @@ begin
   end if;
   insert into delivery.assignments (tenant_id, delivery_id, driver_id, vehicle_id, status, sequence_number, units, notes, assigned_by, responded_at,
     from_warehouse_id, to_warehouse_id, route_details, estimated_pickup_time, estimated_delivery_time)
-  select x.tenant_id, x.delivery_id, x.driver_id, x.vehicle_id, 'accepted', x.sequence_number, x.units, x.notes, app.user_id(), clock_timestamp(),
-    w.from_warehouse_id, w.to_warehouse_id, x.route_details, x.estimated_pickup_time, x.estimated_delivery_time
+  select x.tenant_id, x.delivery_id, x.driver_id, delivery.vehicle_again(x.driver_id, x.vehicle_id), 'accepted', x.sequence_number, x.units,
+    x.notes, app.user_id(), clock_timestamp(), w.from_warehouse_id, w.to_warehouse_id, x.route_details, x.estimated_pickup_time, x.estimated_delivery_time
   from delivery.assignments x
   cross join lateral delivery.ways_ahead(x.tenant_id, array[x.delivery_id]) w
   where x.tenant_id = o.tenant_id and x.id = o.assignment_id

@@ -28,10 +28,10 @@ declare
   v_awaited uuid[];
 begin
   perform set_config('app.tenant_id', tenant::text, true);
-  -- Back from its door, and to be received: from there a leg sets out again, and its parcel with it.
+  -- Back from its door, and to be received: what left a warehouse sets out again from there, and its parcel with it.
   v_awaited := array(
     select f.id from warehousing.receiving_orders r
-    join delivery.deliveries l on l.tenant_id = r.tenant_id and l.id = r.delivery_id and l.status = 'returned' and l.parent_id is not null
+    join delivery.deliveries l on l.tenant_id = r.tenant_id and l.id = r.delivery_id and l.status = 'returned' and delivery.leaves_warehouse(l)
     cross join unnest(array[l.id, l.parent_id]) f (id)
     where r.tenant_id = tenant and r.status = 'pending' and f.id is not null);
   v_ids := array(

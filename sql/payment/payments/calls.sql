@@ -158,8 +158,8 @@ language plpgsql set search_path = '' as $$
 declare
   v_count bigint;
 begin
-  insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
-  select p.tenant_id, 'payment.reconcile', jsonb_build_object('payment_id', p.id), p.id::text, 1
+  insert into app.jobs (tenant_id, kind, payload, entity_key)
+  select p.tenant_id, 'payment.reconcile', jsonb_build_object('payment_id', p.id), p.id::text
   from money.payments p
   cross join lateral (select money.payment_may_come(p) as is_waited_for) w
   where p.payment_method = 'gateway' and p.status <> 'SUCCESS' and p.redirect_url is not null

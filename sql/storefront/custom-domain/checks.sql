@@ -103,8 +103,8 @@ declare
 begin
   update storefront.custom_domains d set status = 'archived', disconnected_at = now()
   where d.status = 'pending_dns' and d.pending_since <= now() - interval '7 days' and not app.is_archived(d.tenant_id);
-  insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
-  select d.tenant_id, 'storefront.verify_domain', jsonb_build_object('domain_id', d.id), d.id::text, 1
+  insert into app.jobs (tenant_id, kind, payload, entity_key)
+  select d.tenant_id, 'storefront.verify_domain', jsonb_build_object('domain_id', d.id), d.id::text
   from (
     select p.tenant_id, p.id from storefront.custom_domains p where p.status = 'pending_dns'
     union all

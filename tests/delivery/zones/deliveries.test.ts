@@ -4,11 +4,14 @@ import { sql } from "../../support/db.ts";
 import {
   deliveryIn,
   type Ground,
+  move,
   moves,
   newDelivery,
   newGround,
   outboundOnRoad,
   path as deliveries,
+  stagedInWarehouse,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { jobsDone, runJobs } from "../../support/jobs.ts";
 import { newAddress, newProcessingPoint } from "../../support/make.ts";
@@ -131,6 +134,21 @@ test("a leg that its warehouse is to receive again has its zones by the map of n
     dropoff_zone_id: one,
   });
   expect(await zoneOf(parent.id)).toBe(one);
+});
+
+test("so has a return that its warehouse is to receive again", async () => {
+  const { parent } = await stagedInWarehouse(ground);
+  const made = await move(tenant.ops, parent.id, "operational-return", { reason: "wrong" });
+  const back = made.body.delivery.id;
+  await takenOver(ground, back, tenant.driver2);
+  await moves(tenant.driver2, back, "depart", "fail", "return");
+  const [{ longitude, latitude }] = await sql`select a.longitude, a.latitude
+    from delivery.addresses a join delivery.deliveries d on d.dropoff_address_id = a.id where d.id = ${back}`;
+  const home = await zone("Home", square(longitude, latitude, 1));
+  const [{ id: receipt }] = await sql`select id from warehousing.receiving_orders
+    where delivery_id = ${back} and status = 'pending'`;
+  await received(ground, receipt);
+  expect(await shown(back)).toMatchObject({ status: "pending", dropoff_zone_id: home });
 });
 
 test("orders and changes of the map at the same moment leave no delivery with a zone of before", async () => {

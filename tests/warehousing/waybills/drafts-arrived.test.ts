@@ -6,9 +6,9 @@ import { sendFile } from "../../support/files.ts";
 import { whereIs } from "../../support/packages.ts";
 import { type Hauling, newHauling } from "../../support/waybills.ts";
 
-let { tenant, yard, step, onTheRoad, draft } = {} as Hauling;
+let { tenant, yard, create, step, onTheRoad, draft } = {} as Hauling;
 beforeAll(async () => {
-  ({ tenant, yard, step, onTheRoad, draft } = await newHauling());
+  ({ tenant, yard, create, step, onTheRoad, draft } = await newHauling());
 });
 
 const inYard = { status: "draft", pickup_address_id: undefined };
@@ -19,6 +19,18 @@ async function arrived(more: Record<string, unknown> = {}): Promise<string> {
   const id = await newDraft(more);
   expect(await step(await onTheRoad(id), "receive")).toSucceed(200);
   return id;
+}
+
+/** A waybill that is drafted from where the draft has come to. */
+async function draftBack(id: string) {
+  const { body } = await create({
+    source_warehouse_id: yard.there,
+    destination_warehouse_id: yard.warehouse,
+    delivery_ids: [id],
+  });
+  const rows = await sql`select delivery_id from warehousing.waybill_deliveries
+    where waybill_id = ${body.waybill.id} and is_open`;
+  return { id: body.waybill.id, deliveries: rows.map(({ delivery_id }) => delivery_id) };
 }
 
 /** A draft whose parcel a waybill was received without, and given up as lost. */
@@ -86,6 +98,17 @@ describe("where it was ordered to", () => {
     await checkAll(tenant);
   });
 
+  test("ordered while it is drafted for the way on, it leaves that waybill", async () => {
+    const id = await arrived(toThere());
+    const { id: on, deliveries } = await draftBack(id);
+    expect(deliveries).toEqual([id]);
+    expect(await move(tenant.customer, id, "submit")).toSucceed(200);
+    const open = await sql`select from warehousing.waybill_deliveries
+      where waybill_id = ${on} and is_open`;
+    expect(open).toHaveLength(0);
+    await checkAll(tenant);
+  });
+
   test("with cash due it waits for who takes it, as an order does", async () => {
     const id = await arrived({ ...toThere(), cod_amount: 25 });
     expect(await move(tenant.customer, id, "submit")).toSucceed(200);
@@ -94,6 +117,24 @@ describe("where it was ordered to", () => {
     await moves(tenant.driver, id, "pickup", "depart", "complete");
     await checkAll(tenant);
   });
+});
+
+test("changed, it costs the way from where it was ordered, as an order that is redirected does", async () => {
+  await sql`update delivery.delivery_services set price_per_km = 100 where id = ${yard.service}`;
+  try {
+    const [far, near] = [await newDraft(), await arrived()];
+    const { longitude, latitude } = (await sql`select longitude, latitude from delivery.addresses
+      where id = ${yard.to}`)[0]!;
+    const place = { delivery_location: { longitude: longitude + 0.1, latitude } };
+    const price = async (id: string) => {
+      const answer = await tenant.ops.patch(`${path}/${id}`, place);
+      expect(answer).toSucceed(200);
+      return answer.body.delivery.price;
+    };
+    expect(await price(near)).toBe(await price(far));
+  } finally {
+    await sql`update delivery.delivery_services set price_per_km = 0 where id = ${yard.service}`;
+  }
 });
 
 test("it is fetched where it lies and nowhere else, so that it goes back when it is cancelled", async () => {

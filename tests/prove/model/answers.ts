@@ -160,7 +160,7 @@ async function dueAfter(real: Real, of: string | null): Promise<void> {
     await sql`select case delivery_flow when 'operational_return' then original_delivery_id else id end as original from delivery.deliveries
     where tenant_id = ${real.place.id} and id = ${of}`;
   const [due] = await sql`select id from money.payments
-    where tenant_id = ${real.place.id} and delivery_id = ${original} and type = 'REFUND' and payment_method = 'cash'`;
+    where tenant_id = ${real.place.id} and delivery_id = ${original} and type = 'REFUND' and payment_method = 'cash' and status <> 'CANCELLED'`;
   if (due) real.ids[`due ${real.nameOf(original)}`] = due.id;
 }
 

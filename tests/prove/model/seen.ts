@@ -94,7 +94,7 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
       left join integration.carrier_shipments s on s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status = 'booked'
       where d.tenant_id = ${place.id}) as parcels,
     (select jsonb_agg(jsonb_build_array(delivery_id, status)) from money.payments
-      where tenant_id = ${place.id} and type = 'REFUND' and payment_method = 'cash') as due,
+      where tenant_id = ${place.id} and type = 'REFUND' and payment_method = 'cash' and status <> 'CANCELLED') as due,
     (select jsonb_agg(jsonb_build_array(o.id, o.status, i.picked_quantity, i.status)) from warehousing.picking_orders o
       join warehousing.picking_order_items i on i.tenant_id = o.tenant_id and i.picking_order_id = o.id
       where o.tenant_id = ${place.id} and o.order_id is null and o.delivery_id is null) as picks,

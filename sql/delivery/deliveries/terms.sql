@@ -73,12 +73,10 @@ declare
   v_at jsonb := input -> place;
   v_id uuid := (input ->> (place || '_address_id'))::uuid;
   v_warehouse uuid := (input ->> (place || '_warehouse_id'))::uuid;
-  v_kept jsonb := nullif(input -> 'kept' -> place, 'null');
   v_address delivery.addresses;
 begin
-  if v_kept is not null then
-    return jsonb_populate_record(null::delivery.addresses,
-      coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = (v_kept ->> 'id')::uuid), v_kept));
+  if jsonb_typeof(input -> 'kept' -> place) = 'object' then
+    return delivery.place_kept(input -> 'kept' -> place);
   end if;
   if v_warehouse is not null then
     select w.address_id into v_warehouse from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null;

@@ -22,6 +22,14 @@ begin
     app.distance_km(from_latitude, from_longitude, to_latitude, to_longitude));
 end $$;
 
+-- The end of a draft that its change does not name: its address as the caller sees it, else as the draft has it (its snapshot).
+create or replace function delivery.place_kept(snapshot jsonb) returns delivery.addresses
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_populate_record(null::delivery.addresses,
+    coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = (snapshot ->> 'id')::uuid), snapshot));
+end $$;
+
 -- Where one end of a price or an order is, as delivery.delivery_place finds it, but writing nothing down and refusing nothing: an address that the
 -- caller may use, a place, or where a warehouse stands; of a return also an end of what it brings back, and of a draft an end that its change does
 -- not name. Null: nobody knows. {<end>_address_id | <end> {latitude, longitude} | <end>_warehouse_id, original_delivery_id?, kept? {<end>}}
@@ -29,12 +37,10 @@ create or replace function delivery.place_known(input jsonb, place text) returns
 language plpgsql stable set search_path = '' as $$
 declare
   v_id uuid := (input ->> (place || '_address_id'))::uuid;
-  v_kept jsonb := nullif(input -> 'kept' -> place, 'null');
   a delivery.addresses;
 begin
-  if v_kept is not null then
-    return jsonb_populate_record(null::delivery.addresses,
-      coalesce((select to_jsonb(l) from delivery.addresses_list l where l.id = (v_kept ->> 'id')::uuid), v_kept));
+  if jsonb_typeof(input -> 'kept' -> place) = 'object' then
+    return delivery.place_kept(input -> 'kept' -> place);
   elsif v_id is not null then
     select x.* into a from delivery.addresses x where x.id = v_id and exists (select from delivery.usable_addresses u where u.id = x.id);
     return case when a.id is not null then a else jsonb_populate_record(null::delivery.addresses, delivery.original_place(input, v_id)) end;

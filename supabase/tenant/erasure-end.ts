@@ -14,18 +14,8 @@ export async function endAccount({ sql, accounts }: Place, { tenant, person, set
     await sql.begin(async (tx) => {
       await tx`set local lock_timeout = '5s'`;
       await tx`select set_config('app.tenant_id', ${tenant}, true)`;
-      // As by leaving: lists show them no more, and what they are elsewhere is no affair of this company.
-      await tx`with ended as (
-          update tenancy.tenant_users u set is_active = false, left_at = now(), was_shut_out = not u.is_active
-          where u.tenant_id = ${tenant} and u.user_id = ${person} and u.left_at is null
-          returning u.tenant_user_type)
-        select tenancy.member_event_emit('tenant_user.left', ${person}, e.tenant_user_type) from ended e`;
-      await tx`delete from tenancy.tenant_user_roles r
-        where r.tenant_id = ${tenant} and r.user_id = ${person}`;
-      await tx`delete from tenancy.active_tenants a
-        where a.tenant_id = ${tenant} and a.user_id = ${person}`;
-      await tx`update delivery.drivers d set status = 'inactive'
-        where d.tenant_id = ${tenant} and d.user_id = ${person} and d.status <> 'inactive'`;
+      // Lists show them no more, and what they are elsewhere is no affair of this company.
+      await tx`select tenancy.member_leaves(${person})`;
     });
     return;
   }

@@ -3,7 +3,7 @@
 create or replace function private.schema_version() returns text
 language plpgsql immutable parallel safe set search_path = '' as $$
 begin
-  return '20261201102702';
+  return '20261201105808';
 end $$;
 
 grant execute on function private.schema_version() to barid_api;

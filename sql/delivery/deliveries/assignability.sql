@@ -200,7 +200,7 @@ end $$;
 grant execute on function delivery.return_under_way(uuid), delivery.is_sent_back(delivery.deliveries), delivery.returns_under_way(uuid[]),
   delivery.has_unresolved_exception(uuid), delivery.with_unresolved_exception(uuid[]), delivery.leaves_as_it_is(delivery.deliveries),
   delivery.on_waybill(uuid), delivery.draft_travels(delivery.deliveries), delivery.draft_is_lost(delivery.deliveries),
-  delivery.is_prepared(delivery.deliveries),  delivery.has_item_exception_beside(delivery.deliveries) to barid_caller;
+  delivery.is_prepared(delivery.deliveries), delivery.has_item_exception_beside(delivery.deliveries) to barid_caller;
 
 -- Fails: return_under_way {return_delivery_id}.
 create or replace function delivery.require_no_return(d delivery.deliveries) returns void

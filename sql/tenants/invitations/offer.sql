@@ -106,6 +106,26 @@ begin
   return jsonb_build_object('id', v_invitation.id, 'status', v_invitation.status, 'tenant_id', v_invitation.tenant_id);
 end $$;
 
+-- Ends a person's membership of the transaction's tenant, active or not; what they did there stays. -> when; null: they are no member.
+create or replace function tenancy.member_leaves(user_id uuid) returns timestamptz
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  u tenancy.tenant_users;
+begin
+  update tenancy.tenant_users x set is_active = false, left_at = now(), was_shut_out = not x.is_active
+  where x.tenant_id = v_tenant and x.user_id = member_leaves.user_id and x.left_at is null
+  returning x.* into u;
+  if not found then
+    return null;
+  end if;
+  delete from tenancy.tenant_user_roles r where r.tenant_id = v_tenant and r.user_id = u.user_id;
+  delete from tenancy.active_tenants a where a.tenant_id = v_tenant and a.user_id = u.user_id;
+  update delivery.drivers d set status = 'inactive' where d.tenant_id = v_tenant and d.user_id = u.user_id and d.status <> 'inactive';
+  perform tenancy.member_event_emit('tenant_user.left', u.user_id, u.tenant_user_type);
+  return u.left_at;
+end $$;
+
 -- Ends the caller's membership of a tenant by their own decision, active or not; what they did there stays. Who was shut out comes back
 -- by an invitation only, and not through the store.
 -- -> {tenant_id, left_at}. Fails: forbidden (no member), last_tenant_admin.
@@ -121,20 +141,13 @@ begin
   -- One change of a tenant's users at a time: two administrators must not both leave.
   perform from tenancy.tenants t where t.id = membership_end.tenant_id for no key update;
   v_was_admin := tenancy.is_active_admin(v_user);
-  update tenancy.tenant_users u set is_active = false, left_at = now(), was_shut_out = not u.is_active
-  where u.tenant_id = membership_end.tenant_id and u.user_id = v_user and u.left_at is null
-  returning u.left_at into v_left;
-  if not found then
+  v_left := tenancy.member_leaves(v_user);
+  if v_left is null then
     perform app.fail('forbidden');
   end if;
-  delete from tenancy.tenant_user_roles r where r.tenant_id = membership_end.tenant_id and r.user_id = v_user;
-  delete from tenancy.active_tenants a where a.tenant_id = membership_end.tenant_id and a.user_id = v_user;
-  update delivery.drivers d set status = 'inactive' where d.tenant_id = membership_end.tenant_id and d.user_id = v_user;
   if v_was_admin then
     perform tenancy.require_another_admin();
   end if;
-  perform tenancy.member_event_emit('tenant_user.left', v_user, (
-    select u.tenant_user_type from tenancy.tenant_users u where u.tenant_id = membership_end.tenant_id and u.user_id = v_user));
   perform set_config('app.tenant_id', v_before, true);
   return jsonb_build_object('tenant_id', membership_end.tenant_id, 'left_at', v_left);
 end $$;
@@ -217,4 +230,4 @@ grant execute on function tenancy.invitation_delivery(uuid), tenancy.invitation_
 -- Nobody calls these but other functions and triggers.
 revoke execute on function tenancy.account_unused(uuid), tenancy.invitation_delivered(uuid), tenancy.invitation_delivery(uuid),
   tenancy.invitations_purge(), tenancy.mailbox_of_caller(), tenancy.member_admit(uuid,jsonb),
-  tenancy.member_event_emit(text,uuid,text) from barid_caller;
+  tenancy.member_event_emit(text,uuid,text), tenancy.member_leaves(uuid) from barid_caller;
